@@ -5,6 +5,7 @@
 #ifndef SB_IMPORT_SLACK_H
 #define SB_IMPORT_SLACK_H
 
+#include "base/buf.h"
 #include "import/json.h"
 #include "import/names.h"
 #include "import/row.h"
