@@ -39,4 +39,10 @@ void sb_decoder_destroy(struct sb_decoder *d); /* NULL is fine */
 enum sb_decode_status sb_request_decode(struct sb_decoder *d, struct sb_bytes frame,
                                         struct sb_request *out, struct sb_decode_error *err);
 
+/*
+ * Decodes the body of a stored row (our own bytes, already checked by its checksum) into a
+ * message whose views point into `body` and the decoder. 0, or -1 for bytes that are not one.
+ */
+int sb_message_decode(struct sb_decoder *d, struct sb_bytes body, struct sb_message *out);
+
 #endif

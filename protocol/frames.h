@@ -203,5 +203,7 @@ struct sb_request
 const char *sb_op_name(enum sb_op op);
 /* Whether this server implements the operation. */
 bool sb_op_built(enum sb_op op);
+/* 1..SB_MAX_NAME bytes of valid UTF-8 without C0, DEL or C1 control characters. */
+bool sb_name_ok(struct sb_bytes name);
 
 #endif

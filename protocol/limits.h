@@ -11,6 +11,7 @@
 #define SB_LIMITS(X)                                                                               \
     X(SB_MAX_DEPTH, 16, "nesting of a frame; the outer map is 1")                                  \
     X(SB_MAX_MAP_KEYS, 1024, "keys of one map in a client's frame")                                \
+    X(SB_MAX_KEY, 1024, "bytes of a map key in a client's frame")                                  \
     X(SB_MAX_ELEMENTS, 65536, "values in one client's frame")                                      \
     X(SB_MAX_FRAME, 65536, "bytes of a client's frame after hello")                                \
     X(SB_MAX_FRAME_HELLO, 16384, "bytes of a client's frame before hello")                         \

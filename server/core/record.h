@@ -76,6 +76,7 @@ enum sb_import_outcome
     SB_IMPORT_ADDED,
     SB_IMPORT_UPDATED,
     SB_IMPORT_UNCHANGED,
+    SB_IMPORT_AHEAD, /* its time lies ahead of now: not taken */
 };
 
 struct sb_result

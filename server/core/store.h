@@ -104,8 +104,9 @@ struct sb_store_ops
      * Walks rows in order: seek once (exclusive of `pos`), then step. One walk at a time per
      * transaction; row_get and posting_next do not disturb it. Rows with created > V are
      * skipped inside; a step looks at no more than `budget` rows (decremented by each row
-     * looked at) and returns SB_ERR_BUSY when it is used up, with the walk still in place.
-     * After SB_ERR_CORRUPT `out->pos` is set and the walk can go on behind it.
+     * looked at) and returns SB_ERR_BUSY when it is used up, with the walk still in place and
+     * `out->pos` the last row looked at. After SB_ERR_CORRUPT `out->pos` is set and the walk can go
+     * on behind it.
      */
     int (*row_seek)(struct sb_txn *t, uint64_t thread, struct sb_pos pos, enum sb_direction dir,
                     uint64_t version);
@@ -159,6 +160,10 @@ struct sb_store_ops
     /* Loop thread. The version readers read at. */
     uint64_t (*published)(const struct sb_store *s);
     void (*stats)(struct sb_store *s, struct sb_store_stats *out);
+    /* As the transaction sees it: a snapshot below it cannot be read any more. */
+    uint64_t (*horizon)(struct sb_txn *t);
+    /* New at creation and restore; the same while the store is open. */
+    uint64_t (*epoch)(const struct sb_store *s);
 };
 
 /* The head of every store; implementations embed it first. */

@@ -1,0 +1,251 @@
+/*
+ * scan.c - see scan.h. It must not know cursors, sessions or the wire.
+ *
+ * Invariant: every row between the start and `pos` that the reader gets is in `hits`.
+ */
+#include "core/scan.h"
+
+enum
+{
+    ROWS_PER_CLOCK = 256, /* rows looked at between two looks at the clock */
+    SEEKS_PER_CLOCK = 16,
+};
+
+static bool
+beyond(enum sb_direction dir, struct sb_pos a, struct sb_pos b)
+{
+    int c = sb_pos_cmp(a, b);
+    return dir == SB_OLDER ? c < 0 : c > 0;
+}
+
+/* The position just before p in the direction of the scan: exclusive of it is inclusive of p. */
+static struct sb_pos
+just_before(enum sb_direction dir, struct sb_pos p)
+{
+    /* Rows have seqs from 1 up and far below the maximum, so nothing wraps. */
+    p.seq = dir == SB_OLDER ? p.seq + 1 : p.seq - 1;
+    return p;
+}
+
+void
+sb_scan_init(struct sb_scan *s, uint64_t thread, uint64_t version, enum sb_direction dir,
+             struct sb_pos from, const struct sb_access *access, const struct sb_filter *filter,
+             uint32_t limit, uint64_t bytes_max)
+{
+    /* Rows lie strictly between low and high: what may be read, and the filter's dates. */
+    struct sb_pos low = sb_authz_bottom(access);
+    struct sb_pos high = filter->to == UINT64_MAX ? SB_POS_MAX : (struct sb_pos){filter->to, 0};
+    struct sb_pos from_date = {filter->from, 0};
+    if (sb_pos_cmp(from_date, low) > 0)
+        low = from_date;
+    struct sb_pos first = dir == SB_OLDER ? high : low;
+
+    s->thread = thread;
+    s->version = version;
+    s->dir = dir;
+    s->access = access;
+    s->filter = filter;
+    s->pos = beyond(dir, from, first) ? from : first;
+    s->end = dir == SB_OLDER ? low : high;
+    s->limit = limit;
+    s->bytes_max = bytes_max;
+    s->bytes = 0;
+    s->ended = !beyond(dir, s->end, s->pos);
+    s->full = false;
+    s->heads_known = false;
+    s->n = 0;
+}
+
+/* Takes a row that the reader gets. */
+static void
+take(struct sb_scan *s, const struct sb_row *row)
+{
+    bool past_bytes = s->n != 0 && s->bytes + row->body.len > s->bytes_max;
+    s->hits[s->n++] = (struct sb_hit){row->pos, row->body};
+    s->bytes += row->body.len;
+    s->full = past_bytes || s->n == s->limit + 1;
+}
+
+static bool
+gets(const struct sb_scan *s, const struct sb_row *row)
+{
+    return sb_authz_row(s->access, row->pos) && sb_filter_matches(s->filter, row);
+}
+
+/* ---- without postings: row after row ---- */
+
+static int
+walk_rows(struct sb_scan *s, struct sb_txn *txn, const struct sb_ports *ports, uint64_t deadline_us)
+{
+    const struct sb_store_ops *ops = txn->store->ops;
+    int rc = ops->row_seek(txn, s->thread, s->pos, s->dir, s->version);
+    uint32_t budget = ROWS_PER_CLOCK;
+    struct sb_row row;
+    while (rc == 0 && !sb_scan_finished(s))
+    {
+        rc = ops->row_step(txn, &budget, &row);
+        if (rc == SB_ERR_BUSY)
+        {
+            s->pos = row.pos; /* rows that are not there yet at this version count as seen */
+            if (ports->clock_us(ports->ctx) >= deadline_us)
+                return SB_ERR_BUSY;
+            budget = ROWS_PER_CLOCK;
+            rc = 0;
+            continue;
+        }
+        if (rc == SB_ERR_NOT_FOUND || (rc == 0 && !beyond(s->dir, s->end, row.pos)))
+        {
+            s->ended = true;
+            return 0;
+        }
+        if (rc != 0)
+            return rc;
+        s->pos = row.pos;
+        if (gets(s, &row))
+            take(s, &row);
+    }
+    return rc;
+}
+
+/* ---- with postings: leapfrog ---- */
+
+/* Whether a group's postings name all of its rows. */
+static bool
+has_postings(const struct sb_filter_group *g)
+{
+    return !g->default_kind;
+}
+
+static bool
+any_postings(const struct sb_filter *f)
+{
+    for (uint32_t i = 0; i < f->n_groups; i++)
+        if (has_postings(&f->groups[i]))
+            return true;
+    return false;
+}
+
+/* A head that lies past the last posting. */
+static struct sb_pos
+nowhere(enum sb_direction dir)
+{
+    return dir == SB_OLDER ? SB_POS_MIN : SB_POS_MAX;
+}
+
+/* The group's nearest candidate beyond `from`; tags whose head is beyond already are kept. */
+static int
+group_next(struct sb_scan *s, struct sb_txn *txn, const struct sb_filter_group *g,
+           struct sb_pos from, struct sb_pos *out)
+{
+    struct sb_pos best = nowhere(s->dir);
+    for (uint32_t t = g->first; t < (uint32_t)(g->first + g->n); t++)
+    {
+        if (!s->heads_known || !beyond(s->dir, s->heads[t], from))
+        {
+            int rc = txn->store->ops->posting_next(txn, s->thread, &s->filter->tags[t], from,
+                                                   s->dir, &s->heads[t]);
+            if (rc == SB_ERR_NOT_FOUND)
+                s->heads[t] = nowhere(s->dir);
+            else if (rc != 0)
+                return rc;
+        }
+        if (beyond(s->dir, best, s->heads[t]))
+            best = s->heads[t];
+    }
+    *out = best;
+    return 0;
+}
+
+/* The nearest position beyond s->pos that every group may have. NOT_FOUND: none. */
+static int
+next_candidate(struct sb_scan *s, struct sb_txn *txn, struct sb_pos *out)
+{
+    struct sb_pos target = s->pos;
+    uint32_t agreed = 0;
+    uint32_t groups = s->filter->n_groups;
+    bool first = true;
+    for (uint32_t g = 0; agreed < groups; g = (g + 1) % groups)
+    {
+        const struct sb_filter_group *group = &s->filter->groups[g];
+        if (!has_postings(group))
+        {
+            agreed++;
+            continue;
+        }
+        struct sb_pos from = first ? target : just_before(s->dir, target);
+        struct sb_pos p;
+        int rc = group_next(s, txn, group, from, &p);
+        if (rc != 0)
+            return rc;
+        if (!beyond(s->dir, s->end, p))
+            return SB_ERR_NOT_FOUND;
+        agreed = !first && sb_pos_cmp(p, target) == 0 ? agreed + 1 : 1;
+        target = p;
+        first = false;
+    }
+    *out = target;
+    return 0;
+}
+
+static int
+leapfrog(struct sb_scan *s, struct sb_txn *txn, const struct sb_ports *ports, uint64_t deadline_us)
+{
+    /* Heads are of the transaction they were read in: a new slice reads them anew. */
+    s->heads_known = false;
+    for (uint32_t step = 1; !sb_scan_finished(s); step++)
+    {
+        struct sb_pos p;
+        struct sb_row row;
+        int rc = next_candidate(s, txn, &p);
+        if (rc == SB_ERR_NOT_FOUND)
+        {
+            s->ended = true;
+            return 0;
+        }
+        if (rc != 0)
+            return rc;
+        s->heads_known = true;
+        rc = txn->store->ops->row_get(txn, s->thread, p, s->version, &row);
+        if (rc != 0 && rc != SB_ERR_NOT_FOUND)
+            return rc;
+        s->pos = p;
+        if (rc == 0 && gets(s, &row))
+            take(s, &row);
+        if (step % SEEKS_PER_CLOCK == 0 && ports->clock_us(ports->ctx) >= deadline_us)
+            return sb_scan_finished(s) ? 0 : SB_ERR_BUSY;
+    }
+    return 0;
+}
+
+int
+sb_scan_run(struct sb_scan *s, struct sb_txn *txn, const struct sb_ports *ports,
+            uint64_t deadline_us)
+{
+    if (sb_scan_finished(s))
+        return 0;
+    if (any_postings(s->filter))
+        return leapfrog(s, txn, ports, deadline_us);
+    return walk_rows(s, txn, ports, deadline_us);
+}
+
+int
+sb_scan_reread(struct sb_scan *s, struct sb_txn *txn)
+{
+    uint32_t kept = 0;
+    s->bytes = 0;
+    for (uint32_t i = 0; i < s->n; i++)
+    {
+        struct sb_row row;
+        int rc = txn->store->ops->row_get(txn, s->thread, s->hits[i].pos, s->version, &row);
+        if (rc == SB_ERR_NOT_FOUND || (rc == 0 && !gets(s, &row)))
+            continue;
+        if (rc != 0)
+            return rc;
+        s->hits[kept++] = (struct sb_hit){row.pos, row.body};
+        s->bytes += row.body.len;
+    }
+    if (kept != s->n)
+        s->full = false;
+    s->n = kept;
+    return 0;
+}
