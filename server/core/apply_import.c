@@ -231,6 +231,21 @@ update(struct sb_apply *x, const struct sb_record *r, uint64_t thread, const str
 
 /* ---- the records ---- */
 
+/* A record may come from elsewhere than our own reader: what a row cannot hold is refused. */
+static int
+check_import(const struct sb_record *r)
+{
+    const struct sb_message *m = &r->import.message;
+    if (!r->service)
+        return SB_ERR_FORBIDDEN;
+    if (m->by.len == 0 || m->by.len > SB_MAX_NAME)
+        return SB_ERR_BAD_NAME;
+    if (m->n_mentions > SB_MAX_MENTIONS || m->n_attachments > SB_MAX_ATTACHMENTS ||
+        sb_message_size(m) + 64 > SB_BODY_MAX)
+        return SB_ERR_TOO_LARGE;
+    return 0;
+}
+
 int
 sb_apply_import(struct sb_apply *x, const struct sb_record *r, struct sb_result *res)
 {
@@ -242,14 +257,14 @@ sb_apply_import(struct sb_apply *x, const struct sb_record *r, struct sb_result 
     struct sb_opt_uint parent;
     bool new_thread;
     bool missing;
-    if (m->at > r->time_ms)
+    int rc = check_import(r);
+    if (rc == 0 && m->at > r->time_ms)
     {
         res->outcome = SB_IMPORT_AHEAD;
         return 0;
     }
-    if (sb_message_size(m) + 64 > SB_BODY_MAX)
-        return SB_ERR_TOO_LARGE;
-    int rc = find_or_make_thread(x, r, &thread, &new_thread);
+    if (rc == 0)
+        rc = find_or_make_thread(x, r, &thread, &new_thread);
     if (rc == 0)
         rc = source_key(x, m->source_system, m->source_id, &key);
     if (rc == 0)
@@ -285,7 +300,8 @@ sb_apply_link(struct sb_apply *x, const struct sb_record *r, struct sb_result *r
     struct sb_source parent;
     struct sb_row row;
     struct sb_message m;
-    int rc = x->ops->thread_find(x->txn, r->tenant, r->thread, &thread);
+    int rc =
+        r->service ? x->ops->thread_find(x->txn, r->tenant, r->thread, &thread) : SB_ERR_FORBIDDEN;
     if (rc == 0)
         rc = source_key(x, r->link.system, r->link.child_id, &key);
     if (rc == 0)
