@@ -70,9 +70,12 @@ make_thread(struct sb_apply *x, const struct sb_record *r, struct sb_thread *thr
     return rc == 0 ? sb_apply_change(x, r, &c) : rc;
 }
 
-/* Authors who never were members become writers; a removed one stays removed. */
+/*
+ * Authors who never were members become writers; a removed one stays removed. The thread is
+ * written with the row: the caller's insert does it.
+ */
 static int
-enter_author(struct sb_apply *x, const struct sb_record *r, const struct sb_thread *thread)
+enter_author(struct sb_apply *x, const struct sb_record *r, struct sb_thread *thread)
 {
     struct sb_member m;
     struct sb_bytes by = r->import.message.by;
@@ -82,7 +85,12 @@ enter_author(struct sb_apply *x, const struct sb_record *r, const struct sb_thre
     uint64_t version = x->ops->version_next(x->txn);
     m = (struct sb_member){.role = SB_ROLE_WRITER, .join_version = version};
     if (thread->history == SB_HISTORY_SINCE_JOIN)
+    {
+        /* They join now, not when they wrote: what is imported lies before it. */
+        if (r->time_ms > thread->newest_at)
+            thread->newest_at = r->time_ms;
         m.join = (struct sb_pos){thread->newest_at, thread->next_seq - 1};
+    }
     rc = x->ops->member_put(x->txn, thread, by, &m);
     uint8_t payload[1 + SB_MAX_NAME] = {SB_ROLE_WRITER};
     memcpy(payload + 1, by.data, by.len);
