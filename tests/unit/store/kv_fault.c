@@ -135,9 +135,10 @@ fault_count(struct sb_kv_txn *t, enum sb_table table, uint64_t *out)
 }
 
 static int
-fault_usage(struct sb_kv_txn *t, uint64_t *out)
+fault_usage(struct sb_kv *kv, uint64_t *out)
 {
-    return inner_txn(t)->kv->ops->usage(inner_txn(t), out);
+    struct sb_kv *inner = ((struct kv_fault *)kv)->inner;
+    return inner->ops->usage(inner, out);
 }
 
 static uint64_t
