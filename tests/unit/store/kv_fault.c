@@ -1,6 +1,7 @@
 /* kv_fault.c - see kv_fault.h. */
 #include "kv_fault.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -25,7 +26,8 @@ struct kv_fault
     struct sb_kv *inner;
     bool keep, hit;
     uint64_t left; /* calls until one fails; 0: none will */
-    int code, open;
+    int code;
+    atomic_int open; /* a reader and a writer may be on two threads */
     struct fault_txn txns[2];
 };
 
