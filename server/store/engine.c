@@ -216,9 +216,12 @@ begin_service(struct sb_store_inner *s, const struct sb_store_options *o,
     if (rc != 0)
         return rc;
     if (s->mode != SB_STORE_READ)
-        return sb_store_settle(&s->head);
-    rc = sb_tail_reserve(&s->tail, s->pending.n_rows > s->pending.n_nonces ? s->pending.n_rows
-                                                                           : s->pending.n_nonces);
+        rc = sb_store_settle(&s->head);
+    /* On a full disk what is behind stays in memory, so that reading goes on. */
+    if (s->mode != SB_STORE_READ && rc != SB_ERR_FULL)
+        return rc;
+    size_t n = s->pending.n_rows > s->pending.n_nonces ? s->pending.n_rows : s->pending.n_nonces;
+    rc = sb_tail_reserve(&s->tail, n + s->derive_after);
     if (rc == 0)
         sb_store_publish(&s->head);
     return rc;

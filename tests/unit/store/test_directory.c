@@ -302,6 +302,70 @@ test_repack(void **state)
     sb_store_close(s);
 }
 
+static void
+exit_at_end(void *ctx, uint64_t done, uint64_t total)
+{
+    (void)ctx;
+    if (done == total)
+        _exit(7);
+}
+
+/* A repack that dies when all is copied leaves the old file; the next start clears up. */
+static void
+test_repack_cut_off(void **state)
+{
+    (void)state;
+    int status;
+    struct sb_store_failure why;
+    make_store();
+    pid_t child = fork();
+    if (child == 0)
+    {
+        sb_store_repack(dir, 0, exit_at_end, NULL, &why);
+        _exit(1);
+    }
+    waitpid(child, &status, 0);
+    assert_int_equal(WEXITSTATUS(status), 7);
+    assert_int_equal(access(file("data.mdb.new"), F_OK), 0);
+    struct sb_store *s = open_as(SB_STORE_SERVE);
+    assert_int_equal(s->ops->published(s), 2);
+    assert_int_equal(fixture_check(s, NULL), 0);
+    sb_store_close(s);
+    assert_int_not_equal(access(file("data.mdb.new"), F_OK), 0);
+}
+
+/* Where 1 TiB of address space cannot be had, 16 GiB do. */
+static void
+test_little_address_space(void **state)
+{
+    (void)state;
+    int status;
+    pid_t child = fork();
+    if (child == 0)
+    {
+        unsigned long pages = 0;
+        FILE *f = fopen("/proc/self/statm", "r");
+        if (f == NULL || fscanf(f, "%lu", &pages) != 1)
+            _exit(2);
+        fclose(f);
+        const rlim_t bytes = (rlim_t)pages * 4096 + ((rlim_t)40 << 30);
+        const struct rlimit limit = {bytes, bytes};
+        setrlimit(RLIMIT_AS, &limit);
+        struct sb_store *s;
+        struct sb_store_failure why;
+        struct sb_store_stats stats;
+        struct sb_store_options o = fixture_options(dir, SB_STORE_SERVE);
+        o.map_size = 0;
+        if (sb_store_open(&o, &s, &why) != 0)
+            _exit(3);
+        s->ops->stats(s, &stats);
+        _exit(stats.bytes_quota == (UINT64_C(14) << 30) ? 0 : 4);
+    }
+    waitpid(child, &status, 0);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 /* A child that is executed inherits nothing of the store. */
 static void
 test_descriptors(void **state)
@@ -557,6 +621,8 @@ main(void)
         IN_DIR(test_missing),
         IN_DIR(test_bulk_load),
         IN_DIR(test_repack),
+        IN_DIR(test_repack_cut_off),
+        IN_DIR(test_little_address_space),
         IN_DIR(test_descriptors),
         cmocka_unit_test(test_versions_of_lmdb),
         cmocka_unit_test(test_meaning_of_failed_commits),

@@ -151,6 +151,43 @@ test_open(void **state)
     fixture_close(&f);
 }
 
+/* A full disk does not keep a store from being opened: what is behind waits in memory. */
+static void
+test_open_on_full_disk(void **state)
+{
+    (void)state;
+    bool hit = true;
+    for (uint64_t n = 1; hit; n++)
+    {
+        struct fixture f;
+        struct sb_store_failure why = {""};
+        uint64_t thread;
+        struct sb_pos pos[2], found;
+        const struct sb_hash tag = fixture_tag(1);
+        struct sb_txn *t;
+        fill(&f, FIXTURE_MEMORY, 0, &thread, pos);
+        sb_store_close(f.store);
+        kv_fault_arm_writes(f.fault, n, SB_ERR_FULL);
+        assert_int_equal(
+            sb_store_start(kv_fault_kv(f.fault), &f.options, UINT64_MAX, &f.store, &why), 0);
+        hit = kv_fault_hit(f.fault);
+        kv_fault_arm(f.fault, 0, 0);
+        struct sb_store_stats stats;
+        f.store->ops->stats(f.store, &stats);
+        assert_int_equal(stats.behind, hit ? 2 : 0);
+        assert_int_equal(f.store->ops->read_begin(f.store, &t), 0);
+        assert_int_equal(f.store->ops->seq_find(t, thread, 2, &found), 0);
+        assert_int_equal(sb_pos_cmp(found, pos[1]), 0);
+        assert_int_equal(f.store->ops->posting_next(t, thread, &tag, SB_POS_MAX, SB_OLDER, &found),
+                         0);
+        assert_int_equal(sb_pos_cmp(found, pos[1]), 0);
+        f.store->ops->read_end(t);
+        fixture_post_now(f.store, thread, "third");
+        assert_int_equal(fixture_check(f.store, NULL), 0);
+        fixture_close(&f);
+    }
+}
+
 /* Reads give the failure on and leave nothing open. */
 static void
 test_reads(void **state)
@@ -206,6 +243,7 @@ main(void)
         cmocka_unit_test(test_batch_in_memory),
         cmocka_unit_test(test_batch_in_lmdb),
         cmocka_unit_test(test_open),
+        cmocka_unit_test(test_open_on_full_disk),
         cmocka_unit_test(test_reads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
