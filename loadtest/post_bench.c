@@ -184,6 +184,7 @@ cpu_s(void)
 struct figures
 {
     double per_second, cpu_us, kb; /* CPU and disk writes per post */
+    double commit_ms;              /* CPU of the longest commit */
 };
 
 static struct figures
@@ -193,7 +194,7 @@ posts(const char *dir, size_t batch, size_t rows, uint32_t derive_after)
     snprintf(path, sizeof(path), "%s/posts", dir);
     struct sb_store *s = open_store(path, SB_STORE_SERVE, derive_after);
     make_threads(s);
-    double start = now_s(), took = 0, cpu = cpu_s(), bytes = written_bytes();
+    double start = now_s(), took = 0, cpu = cpu_s(), bytes = written_bytes(), longest = 0;
     size_t n = 0;
     while (n < rows)
     {
@@ -201,7 +202,10 @@ posts(const char *dir, size_t batch, size_t rows, uint32_t derive_after)
         must(s->ops->write_begin(s, &t), "begin");
         for (size_t i = 0; i < batch; i++)
             post(s, t, false);
+        double commit = cpu_s();
         must(s->ops->write_commit(t), "commit");
+        commit = cpu_s() - commit;
+        longest = commit > longest ? commit : longest;
         s->ops->publish(s);
         n += batch;
     }
@@ -213,7 +217,8 @@ posts(const char *dir, size_t batch, size_t rows, uint32_t derive_after)
     snprintf(cmd, sizeof(cmd), "rm -r '%s'", path);
     if (system(cmd) != 0)
         must(SB_ERR_IO, "remove");
-    return (struct figures){(double)n / took, cpu / (double)n * 1e6, bytes / (double)n / 1e3};
+    return (struct figures){(double)n / took, cpu / (double)n * 1e6, bytes / (double)n / 1e3,
+                            longest * 1e3};
 }
 
 static void
@@ -226,16 +231,17 @@ bench_posts(const char *dir, double scale, uint32_t derive_after)
                                         {256, 65536},
                                         {1024, 131072}};
     printf("durable posts, %d threads, 260-byte bodies\n", THREADS);
-    printf("%8s | %-28s | %s\n", "", "derived with the row", "derived behind");
-    printf("%8s | %10s %8s %8s | %10s %8s %8s\n", "batch", "posts/s", "CPU us", "disk kB",
-           "posts/s", "CPU us", "disk kB");
+    printf("%8s | %-36s | %s\n", "", "derived with the row", "derived behind");
+    printf("%8s | %10s %8s %8s %7s | %10s %8s %8s %7s\n", "batch", "posts/s", "CPU us", "disk kB",
+           "max ms", "posts/s", "CPU us", "disk kB", "max ms");
     for (size_t i = 0; i < sizeof(batches) / sizeof(batches[0]); i++)
     {
         size_t batch = batches[i][0], rows = (size_t)((double)batches[i][1] * scale);
         struct figures with = posts(dir, batch, rows, 1);
         struct figures behind = posts(dir, batch, rows, derive_after);
-        printf("%8zu | %10.0f %8.1f %8.1f | %10.0f %8.1f %8.1f\n", batch, with.per_second,
-               with.cpu_us, with.kb, behind.per_second, behind.cpu_us, behind.kb);
+        printf("%8zu | %10.0f %8.1f %8.1f %7.1f | %10.0f %8.1f %8.1f %7.1f\n", batch,
+               with.per_second, with.cpu_us, with.kb, with.commit_ms, behind.per_second,
+               behind.cpu_us, behind.kb, behind.commit_ms);
         fflush(stdout);
     }
 }
