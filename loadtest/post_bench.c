@@ -218,7 +218,7 @@ posts(const char *dir, size_t batch, uint32_t derive_after, double seconds)
 }
 
 static void
-bench_posts(const char *dir, double seconds)
+bench_posts(const char *dir, double seconds, uint32_t derive_after)
 {
     static const size_t batches[] = {1, 16, 64, 256, 1024};
     printf("durable posts/s, %d threads, 260-byte bodies, %.0f s each\n", THREADS, seconds);
@@ -228,7 +228,7 @@ bench_posts(const char *dir, double seconds)
     for (size_t i = 0; i < sizeof(batches) / sizeof(batches[0]); i++)
     {
         struct figures with = posts(dir, batches[i], 1, seconds);
-        struct figures behind = posts(dir, batches[i], 0, seconds);
+        struct figures behind = posts(dir, batches[i], derive_after, seconds);
         printf("%8zu | %10.0f %8.1f %8.1f | %10.0f %8.1f %8.1f\n", batches[i], with.per_second,
                with.cpu_us, with.kb, behind.per_second, behind.cpu_us, behind.kb);
         fflush(stdout);
@@ -267,8 +267,13 @@ bench_pages(const char *path)
         bytes += len;
         s->ops->read_end(t);
     }
+    double took = now_s() - start;
     printf("newest page of %d rows, thread and member looked up: %.2f us (%zu bytes)\n", PAGE,
-           (now_s() - start) / rounds * 1e6, bytes / (size_t)(rounds + rounds / 10));
+           took / rounds * 1e6, bytes / (size_t)(rounds + rounds / 10));
+    struct sb_store_report report;
+    start = now_s();
+    must(sb_store_check(s, UINT64_MAX, NULL, NULL, &report), "check");
+    printf("check: %.1f s\n", now_s() - start);
     sb_store_close(s);
 }
 
@@ -312,15 +317,17 @@ main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "--help";
     if (argc >= 3 && strcmp(what, "posts") == 0)
-        bench_posts(argv[2], argc > 3 ? strtod(argv[3], NULL) : 5);
+        bench_posts(argv[2], argc > 3 ? strtod(argv[3], NULL) : 5,
+                    argc > 4 ? (uint32_t)strtoul(argv[4], NULL, 10) : 0);
     else if (argc >= 3 && strcmp(what, "bulk") == 0)
         bench_bulk(argv[2], argc > 3 ? strtoul(argv[3], NULL, 10) : 1000000,
                    argc > 4 ? strtoul(argv[4], NULL, 10) : 16384);
     else
     {
-        printf("usage: post_bench posts DIR [SECONDS]        durable posts/s by batch size\n"
-               "       post_bench bulk DIR [ROWS [BATCH]]    a bulk load, its repack, pages\n"
-               "DIR: an empty directory on the disk to measure; `bulk` leaves DIR/bulk behind.\n");
+        printf(
+            "usage: post_bench posts DIR [SECONDS [DERIVE_AFTER]]  durable posts/s by batch size\n"
+            "       post_bench bulk DIR [ROWS [BATCH]]    a bulk load, its repack, pages, a check\n"
+            "DIR: an empty directory on the disk to measure; `bulk` leaves DIR/bulk behind.\n");
         return strcmp(what, "--help") == 0 ? 0 : 2;
     }
     return 0;
