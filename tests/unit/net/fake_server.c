@@ -119,7 +119,7 @@ option(struct sb_server_settings *set, const char *word)
         {"heartbeat", &set->heartbeat_ms},  {"half-frame", &set->half_frame_ms},
         {"out-queue", &set->out_queue_max}, {"slow-reader", &set->slow_reader_ms},
         {"close", &set->close_ms},          {"drain", &set->drain_ms},
-        {"commit", &app.commit_ms},
+        {"handshake", &set->handshake_ms},  {"commit", &app.commit_ms},
     };
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         if (strlen(numbers[i].key) == n && strncmp(word, numbers[i].key, n) == 0)

@@ -61,6 +61,11 @@ const table = [
   ['path with a tail', {}, { path: '/v1/' }, 404],
   ['path with NUL', {}, { path: '/v1%00' }, 404],
   ['path with NUL and tail', {}, { path: '/v1%00x' }, 404],
+  ['two slashes', {}, { path: '//v1' }, 404],
+  ['dot segment', {}, { path: '/./v1' }, 404],
+  ['dot segments', {}, { path: '/x/../v1' }, 404],
+  ['escaped dot segments', {}, { path: '/x/%2E%2e/v1' }, 404],
+  ['absolute form', {}, { path: 'http://127.0.0.1/v1' }, 404],
   ['path with a query', {}, { path: '/v1?token=x' }, 404],
   ['Origin null', { Origin: 'null' }, {}, 403],
   ['Origin empty', { Origin: '' }, {}, 403],
@@ -146,6 +151,41 @@ test('the handshake one byte per segment works', async () => {
   const r = await Raw.connect(server.port)
   for (const byte of Buffer.from(handshake(server.port))) await r.flush(Buffer.from([byte]))
   assert.equal((await r.response()).status, 101)
+  r.destroy()
+})
+
+for (const [name, request] of [
+  ['silence', ''],
+  ['half a request line', 'GET /v'],
+  ['half the headers', handshake(1).slice(0, 60)],
+])
+  test(`${name} is closed at the deadline, others unaffected`, async () => {
+    const quick = await Server.start('handshake=300')
+    const good = await open(quick.port)
+    const r = await Raw.connect(quick.port)
+    r.write(request)
+    await r.end()
+    good.write(clientFrame('estill'))
+    assert.equal((await good.message()).payload.toString(), 'still')
+    good.destroy()
+    assert.equal((await quick.stop()).code, 0)
+  })
+
+test('drips are closed at the deadline', async () => {
+  const quick = await Server.start('handshake=400')
+  const r = await Raw.connect(quick.port)
+  const drip = setInterval(() => !r.ended && r.write('G'), 20)
+  r.write('GET /v1 HTTP/1.1\r\nX: ')
+  await r.end()
+  clearInterval(drip)
+  r.destroy()
+  assert.equal((await quick.stop()).code, 0)
+})
+
+test('a request whose sender closed its side is answered', async () => {
+  const r = await Raw.connect(server.port)
+  r.socket.end(`GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n`)
+  assert.equal((await r.response()).status, 200)
   r.destroy()
 })
 
