@@ -103,13 +103,29 @@ count_row(struct sb_importer *im, const struct sb_record *r, const struct sb_res
         report_row(im, r->thread, r->import.message.source_id, sb_error_text(result->err));
         return 0;
     }
-    im->added += result->outcome == SB_IMPORT_ADDED;
-    im->updated += result->outcome == SB_IMPORT_UPDATED;
-    im->unchanged += result->outcome == SB_IMPORT_UNCHANGED;
     int rc = 0;
-    if (result->outcome != SB_IMPORT_UNCHANGED)
+    switch (result->outcome)
+    {
+    case SB_IMPORT_ADDED:
+        im->added++;
         rc = sb_name_set_add(&im->touched, r->thread);
-    if (rc == 0 && result->parent_missing)
+        break;
+    case SB_IMPORT_UPDATED:
+        im->updated++;
+        rc = sb_name_set_add(&im->touched, r->thread);
+        break;
+    case SB_IMPORT_UNCHANGED:
+        im->unchanged++;
+        break;
+    case SB_IMPORT_AHEAD:
+        im->refused++;
+        report_row(im, r->thread, r->import.message.source_id, "its time is ahead of this clock");
+        return 0;
+    }
+    /* A row that was there already may come from a run that was stopped before its parent
+     * came; a link that is there is left as it is. */
+    if (rc == 0 && r->import.reply_to_id.len != 0 &&
+        (result->parent_missing || result->outcome != SB_IMPORT_ADDED))
         rc = remember_link(im, r);
     return rc;
 }
@@ -147,7 +163,7 @@ on_row(void *ctx, struct sb_bytes thread, const struct sb_record_import *row)
     im->progress.rows++;
     if ((im->progress.rows & 255) == 0)
         sb_progress_tick(&im->progress);
-    if (!sb_name_valid(thread) || !sb_name_valid(row->message.by))
+    if (!sb_name_ok(thread) || !sb_name_ok(row->message.by))
     {
         im->unreadable++;
         report_row(im, thread, row->message.source_id, sb_error_text(SB_ERR_BAD_NAME));
