@@ -252,10 +252,11 @@ sb_cmd_import(int argc, char **argv)
     };
     const struct sb_cmdline line = {
         .command = SB_FOR_IMPORT,
-        .usage = "import [--data DIR] --format FORMAT [OPTION]... PATH...",
+        .usage = "import --data DIR --format FORMAT [OPTION]... PATH...",
         .about = "Reads exports into a data directory that nobody serves. The same export again\n"
                  "updates what it brought before. The last line on stdout is the summary.",
         .options = options,
+        .needs_data = true,
         .min_operands = 1,
         .max_operands = -1,
         .more_help = list_formats,

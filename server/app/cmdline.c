@@ -184,6 +184,11 @@ sb_cmdline_parse(const struct sb_cmdline *line, int argc, char **argv, struct sb
     if (sb_config_load_env(c, line->command, getenv, why) != 0 ||
         (p.file != NULL && sb_config_load_file(c, p.file, why) != 0))
         return SB_CMDLINE_WRONG;
+    if (line->needs_data && c->source[SB_KEY_data] == SB_FROM_DEFAULT)
+    {
+        snprintf(why, SB_WHY, "--data is missing: which directory?");
+        return SB_CMDLINE_WRONG;
+    }
     return SB_CMDLINE_RUN;
 }
 

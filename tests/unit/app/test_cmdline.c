@@ -166,6 +166,16 @@ test_keys_of_other_commands(void **state)
 }
 
 static void
+test_data_that_must_be_named(void **state)
+{
+    (void)state;
+    line.needs_data = true;
+    wrong("one", "--data is missing");
+    assert_int_equal(parse("--data|./scrollback-data"), SB_CMDLINE_RUN);
+    line.needs_data = false;
+}
+
+static void
 test_config_file(void **state)
 {
     (void)state;
@@ -202,6 +212,7 @@ main(void)
         T(test_missing_values),
         T(test_keys_of_other_commands),
         T(test_config_file),
+        T(test_data_that_must_be_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
