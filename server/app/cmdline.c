@@ -162,6 +162,8 @@ print_help(const struct sb_cmdline *line)
     sb_config_help(stdout, line->command);
     printf("\nA setting is taken from the flag, else from the environment (SCROLLBACK_DATA for\n"
            "--data), else from the config file. TIME: 500ms, 10s, 15min, 1h. SIZE: 64KiB, 1MiB.\n");
+    if (line->needs_data)
+        printf("This command does not take the default of --data: name the directory.\n");
     if (line->more_help != NULL)
         line->more_help(stdout);
 }
