@@ -55,6 +55,8 @@ sb_decoder_destroy(struct sb_decoder *d)
 static const struct sb_field *
 find_field(const struct sb_fields *fields, const msgpack_object *key, size_t *index)
 {
+    if (key->type != MSGPACK_OBJECT_STR) /* only in a damaged row: frames were scanned */
+        return NULL;
     for (size_t i = 0; i < fields->n; i++)
     {
         const struct sb_field *f = &fields->v[i];

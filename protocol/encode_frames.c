@@ -132,6 +132,8 @@ sb_write_message(struct sb_writer *w, const struct sb_message *m)
 size_t
 sb_message_size(const struct sb_message *m)
 {
+    if (m->deleted)
+        return 64;
     /* Keys and heads of all fixed fields take at most 174 bytes. */
     size_t n = 224 + m->by.len + m->text.len + m->kind.len;
     n += m->source_system.len + m->source_id.len + m->meta.len;

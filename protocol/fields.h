@@ -25,6 +25,7 @@ struct sb_decoder
     struct sb_bytes mentions[SB_MAX_MENTIONS];
     struct sb_attachment attachments[SB_MAX_ATTACHMENTS];
     uint8_t meta[SB_MAX_META];
+    size_t body_len; /* of the stored row being decoded */
 };
 
 struct sb_field;

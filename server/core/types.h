@@ -86,7 +86,4 @@ struct sb_claims
     uint64_t expires_ms; /* Unix ms */
 };
 
-/* 1..SB_MAX_NAME bytes of valid UTF-8 without control characters (C0, DEL, C1). */
-bool sb_name_valid(struct sb_bytes name);
-
 #endif

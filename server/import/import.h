@@ -33,6 +33,8 @@ struct sb_import_counts
     uint64_t rows;    /* emitted */
     uint64_t skipped; /* told to skipped */
     uint64_t cut;     /* texts cut at text_max */
+    /* Rows in which something else was changed to fit: a name, an encoding, a list's length. */
+    uint64_t repaired;
 };
 
 struct sb_import_format

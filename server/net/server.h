@@ -10,6 +10,7 @@
 
 #include "core/session.h"
 
+/* What it points to is borrowed and outlives the server. */
 struct sb_server_settings
 {
     const char *host;           /* address to listen on */
@@ -17,11 +18,15 @@ struct sb_server_settings
     const char *web_dir;        /* static files at /, or NULL */
     const char *const *origins; /* NULL-terminated allowlist; NULL or empty: loopback forms */
     bool metrics_open;          /* /metrics also off loopback */
-    uint32_t max_connections;
-    uint32_t max_connections_per_address;
+    uint32_t max_connections;   /* WebSockets; 0: as many as descriptors allow */
+    uint32_t max_connections_per_address; /* an IPv6 /64 counts as one; 0: no limit */
     uint64_t heartbeat_ms;         /* ping period; a connection silent for two is closed 4408 */
     uint64_t half_frame_ms;        /* a message begun and not ended is closed after it: 10 s */
     uint64_t out_queue_max;        /* bytes queued per connection */
+    uint64_t slow_reader_ms;       /* queue above its maximum for so long: 4413; 0: 10 s */
+    uint64_t close_ms;             /* a close frame not delivered after it: reset; 0: 10 s */
+    uint64_t drain_ms;             /* for flushing and closing at a stop; 0: 2 s */
+    uint64_t scan_slice_us;        /* of a turn for all scans, as in sb_settings; 0: 200 */
     const char *const *demo_users; /* NULL-terminated; NULL: no /demo/token */
 };
 
