@@ -88,9 +88,9 @@ check_arguments(struct arguments *a)
         list_formats(stderr);
         return SB_EXIT_USAGE;
     }
-    if (!sb_name_valid(sb_bytes_str(a->tenant)))
+    if (!sb_name_ok(sb_bytes_str(a->tenant)))
         return sb_complain(SB_EXIT_USAGE, "--tenant: %s", sb_error_text(SB_ERR_BAD_NAME));
-    if (a->thread != NULL && !sb_name_valid(sb_bytes_str(a->thread)))
+    if (a->thread != NULL && !sb_name_ok(sb_bytes_str(a->thread)))
         return sb_complain(SB_EXIT_USAGE, "--thread: %s", sb_error_text(SB_ERR_BAD_NAME));
     for (int i = 0; i < a->paths.n; i++)
         if (access(a->paths.v[i], R_OK) != 0)

@@ -38,7 +38,7 @@ check_settings(const struct sb_config *c, struct sb_listen *listen, char *why)
     else
     {
         for (char **u = c->demo_users; *u != NULL; u++)
-            if (!sb_name_valid(sb_bytes_str(*u)))
+            if (!sb_name_ok(sb_bytes_str(*u)))
             {
                 snprintf(why, SB_WHY, "demo-users: \"%.100s\" cannot be a user's name", *u);
                 return SB_ERR_BAD_REQUEST;

@@ -147,7 +147,7 @@ on_row(void *ctx, struct sb_bytes thread, const struct sb_record_import *row)
     im->progress.rows++;
     if ((im->progress.rows & 255) == 0)
         sb_progress_tick(&im->progress);
-    if (!sb_name_valid(thread) || !sb_name_valid(row->message.by))
+    if (!sb_name_ok(thread) || !sb_name_ok(row->message.by))
     {
         im->unreadable++;
         report_row(im, thread, row->message.source_id, sb_error_text(SB_ERR_BAD_NAME));

@@ -206,7 +206,7 @@ read_name(const json_t *value, char out[SB_MAX_NAME + 1])
     if (!json_is_string(value))
         return false;
     struct sb_bytes name = sb_bytes(json_string_value(value), json_string_length(value));
-    if (!sb_name_valid(name))
+    if (!sb_name_ok(name))
         return false;
     memcpy(out, name.data, name.len);
     out[name.len] = '\0';

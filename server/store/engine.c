@@ -67,6 +67,33 @@ store_stats(struct sb_store *store, struct sb_store_stats *out)
     };
 }
 
+static void
+key_text(struct sb_key *k, struct sb_bytes text)
+{
+    sb_key_start(k);
+    sb_key_bytes(k, text);
+}
+
+/* From the transaction itself: what it reads may be newer than what was published. */
+static uint64_t
+store_horizon(struct sb_txn *txn)
+{
+    struct sb_store_txn *t = (struct sb_store_txn *)txn;
+    struct sb_key key;
+    struct sb_bytes value;
+    struct sb_state state;
+    key_text(&key, SB_LIT("state"));
+    if (sb_kv_get(t->kv, SB_TABLE_META, &key, &value) != 0 || sb_state_decode(value, &state) != 0)
+        return UINT64_MAX; /* no snapshot can be vouched for */
+    return state.horizon;
+}
+
+static uint64_t
+store_epoch(const struct sb_store *store)
+{
+    return ((const struct sb_store_inner *)store)->identity.epoch;
+}
+
 static const struct sb_store_ops store_ops = {
     .read_begin = sb_store_read_begin,
     .read_end = sb_store_read_end,
@@ -100,14 +127,9 @@ static const struct sb_store_ops store_ops = {
     .publish = sb_store_publish,
     .published = store_published,
     .stats = store_stats,
+    .horizon = store_horizon,
+    .epoch = store_epoch,
 };
-
-static void
-key_text(struct sb_key *k, struct sb_bytes text)
-{
-    sb_key_start(k);
-    sb_key_bytes(k, text);
-}
 
 /* 0, NOT_FOUND for a map that holds nothing yet, FOREIGN, CORRUPT. */
 static int
