@@ -44,7 +44,8 @@ const wantedOf = (rows) => {
 
 function shownRow(row, id, parent) {
   if (row.deleted) return { at: row.at, deleted: true };
-  const out = { at: row.at, by: row.by, text: row.text, id };
+  // The client's decoder drops a byte order mark at the start of a longer string.
+  const out = { at: row.at, by: row.by, text: row.text.replace(/^\ufeff/, ''), id };
   if (row.kind && row.kind !== 'message') out.kind = row.kind;
   for (const key of ['edited_at', 'mentions', 'attachments']) if (row[key] !== undefined) out[key] = row[key];
   if (parent !== undefined) out.reply_to_id = parent;
@@ -74,7 +75,15 @@ async function compare(s, { format, source, args, options, limits = LIMITS }) {
   s.diagnostic(`${total} messages, ${expected.size} threads, ${first.skipped} skipped`);
   await server.stop();
   const again = await importInto(dir, format, source, args);
-  assert.deepEqual([again.imported, again.updated], [0, 0], 'the second time nothing is new');
+  assert.equal(again.imported, 0, 'the second time nothing is new');
+  // An export that holds an id twice, with two texts, updates the row to and fro.
+  if (first.updated === 0) assert.equal(again.updated, 0, 'the second time nothing is changed');
+  await server.start();
+  const reader = await s.service(server);
+  for (const [thread, rows] of expected) {
+    assertSame(shown((await walk(reader, 'load_older', thread)).rows), wantedOf(rows), `${thread}, after the second time`);
+  }
+  await server.stop();
   const checked = await run(['check', '--data', dir], { timeout: 300_000 });
   assert.equal(checked.code, 0, checked.stdout);
   return undefined;
