@@ -78,9 +78,9 @@ sb_cmd_token(int argc, char **argv)
         return code;
     if (user == NULL)
         code = sb_complain(SB_EXIT_USAGE, "--user is missing");
-    else if (!sb_name_valid(sb_bytes_str(user)))
+    else if (!sb_name_ok(sb_bytes_str(user)))
         code = sb_complain(SB_EXIT_USAGE, "--user: %s", sb_error_text(SB_ERR_BAD_NAME));
-    else if (!sb_name_valid(sb_bytes_str(tenant)))
+    else if (!sb_name_ok(sb_bytes_str(tenant)))
         code = sb_complain(SB_EXIT_USAGE, "--tenant: %s", sb_error_text(SB_ERR_BAD_NAME));
     else if (ttl != NULL && !parse_ttl(ttl, &seconds))
         code = sb_complain(SB_EXIT_USAGE, "--ttl must be from 1 second to ten years, not \"%.60s\"",

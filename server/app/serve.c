@@ -203,7 +203,7 @@ hook_demo_token(void *ctx, const char *user, char *out, size_t cap)
 /* ---- keys ---- */
 
 char *
-sb_read_text(const char *path, size_t max, char *why)
+sb_text_file_read(const char *path, size_t max, char *why)
 {
     FILE *f = fopen(path, "re");
     char *text = f == NULL ? NULL : calloc(1, max + 2);
@@ -234,7 +234,7 @@ load_keys(struct sb_serve *s, bool create, char *why)
     if (rc != 0)
         return rc;
     if (s->config->token_public_key[0] != '\0' &&
-        (pem = sb_read_text(s->config->token_public_key, PEM_MAX, why)) == NULL)
+        (pem = sb_text_file_read(s->config->token_public_key, PEM_MAX, why)) == NULL)
         return SB_ERR_IO;
     char reason[256];
     struct sb_token_verifier *v = sb_token_verifier_create(&keys, pem, reason);

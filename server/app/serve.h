@@ -23,6 +23,6 @@ int sb_serve_run(struct sb_serve *s);
 /* Settles and closes the store. 0 or SB_ERR_. */
 int sb_serve_close(struct sb_serve *s);
 /* The text of a file into heap memory (free() it); NULL with `why`. For the public key. */
-char *sb_read_text(const char *path, size_t max, char *why);
+char *sb_text_file_read(const char *path, size_t max, char *why);
 
 #endif

@@ -42,7 +42,7 @@ payload(const struct sb_claims *c)
 int
 sb_token_sign(const struct sb_keys *keys, const struct sb_claims *claims, char *out, size_t cap)
 {
-    if (!sb_name_valid(sb_bytes_str(claims->user)) || !sb_name_valid(sb_bytes_str(claims->tenant)))
+    if (!sb_name_ok(sb_bytes_str(claims->user)) || !sb_name_ok(sb_bytes_str(claims->tenant)))
         return SB_ERR_BAD_NAME;
     char header[64];
     int n = snprintf(header, sizeof(header),

@@ -46,7 +46,7 @@ sb_import_row_begin(struct sb_import_row *row, struct sb_bytes system)
     row->exhausted = false;
 }
 
-/* C0, DEL and C1: what sb_name_valid refuses. */
+/* C0, DEL and C1: what sb_name_ok refuses. */
 static bool
 has_control(struct sb_bytes s)
 {

@@ -115,7 +115,10 @@ sb_store_row_step(struct sb_txn *txn, uint32_t *budget, struct sb_row *out)
     {
         struct sb_bytes key, value;
         if (*budget == 0)
+        {
+            out->pos = w->pos;
             return SB_ERR_BUSY;
+        }
         int rc = walk_move(w, &key, &value);
         if (rc == SB_ERR_NOT_FOUND)
             break;
