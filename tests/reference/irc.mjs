@@ -105,7 +105,10 @@ function file(path, thread, day, offset, threads, textMax) {
   };
   for (const l of parsed) {
     if (l.seconds !== undefined) tick(l.seconds);
-    else if (!newest) tick(parsed.find((x) => x.seconds !== undefined)?.seconds ?? 0);
+    else if (!newest) {
+      tick(parsed.find((x) => x.seconds !== undefined)?.seconds ?? 0);
+      wall = day; // its identity must not depend on a line that may not be written yet
+    }
     const by = name(l.by);
     const key = `${[thread, new Date(wall * 1000).toISOString().slice(0, 19), by, l.text].join('\0')}\0`;
     seen.set(key, (seen.get(key) ?? 0) + 1);
