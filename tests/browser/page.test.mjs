@@ -201,7 +201,7 @@ test('jump to a day: its first message is at the top of the view', { skip }, asy
 
 test('a reply leads to its message, wherever it is; its replies can be listed', { skip }, async () => {
   await withPage('alice', LONG, async ({ page }) => {
-    await page.locator('#rows .quote b', { hasText: /^↩ #900$/ }).click(); // of message 1300
+    await page.locator('#rows .quote b', { hasText: /^↩\ufe0e #900$/ }).click(); // of message 1300
     await page.locator('#rows > li.flash[data-seq="900"]').waitFor();
     const shown = await seqsOf(page);
     assert.deepEqual(shown, Array.from({ length: shown.length }, (_, i) => shown[0] + i), 'one window, no hole');
