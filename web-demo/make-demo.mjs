@@ -93,4 +93,6 @@ function main(args) {
   return 0;
 }
 
+// A reader that has seen enough (head) is no error.
+process.stdout.on('error', (error) => { process.exitCode = error.code === 'EPIPE' ? 0 : 1; });
 process.exitCode = main(process.argv.slice(2));

@@ -92,8 +92,12 @@ test('switching threads: the newest rows of the one clicked last', { skip }, asy
   await withPage('alice', LONG, async ({ page }) => {
     const first = await world.client.loadOlder('Design', { limit: 50 });
     const second = await world.client.loadOlder('Book club', { limit: 50 });
-    await page.locator('[data-thread="Design"]').click();
-    await page.locator('[data-thread="Book club"]').click(); // before the first has come
+    await page.evaluate(async () => {
+      const asked = new Promise((resolve) => { window.addEventListener('hashchange', resolve, { once: true }); });
+      document.querySelector('[data-thread="Design"]').click();
+      await asked;
+      document.querySelector('[data-thread="Book club"]').click(); // before the first has come
+    });
     await page.locator(`#rows > li[data-seq="${second.messages.at(-1).seq}"]`).waitFor();
     await page.waitForFunction(() => document.querySelector('#edge-bottom button') !== null);
     const shown = await seqsOf(page);
@@ -201,7 +205,7 @@ test('jump to a day: its first message is at the top of the view', { skip }, asy
 
 test('a reply leads to its message, wherever it is; its replies can be listed', { skip }, async () => {
   await withPage('alice', LONG, async ({ page }) => {
-    await page.locator('#rows .quote b', { hasText: /^↩ #900$/ }).click(); // of message 1300
+    await page.locator('#rows .quote b', { hasText: /^↩\ufe0e #900$/ }).click(); // of message 1300
     await page.locator('#rows > li.flash[data-seq="900"]').waitFor();
     const shown = await seqsOf(page);
     assert.deepEqual(shown, Array.from({ length: shown.length }, (_, i) => shown[0] + i), 'one window, no hole');
