@@ -187,7 +187,7 @@ struct figures
 };
 
 static struct figures
-posts(const char *dir, size_t batch, uint32_t derive_after, double seconds)
+posts(const char *dir, size_t batch, size_t rows, uint32_t derive_after)
 {
     char path[4096], cmd[4200];
     snprintf(path, sizeof(path), "%s/posts", dir);
@@ -195,7 +195,7 @@ posts(const char *dir, size_t batch, uint32_t derive_after, double seconds)
     make_threads(s);
     double start = now_s(), took = 0, cpu = cpu_s(), bytes = written_bytes();
     size_t n = 0;
-    while (took < seconds)
+    while (n < rows)
     {
         struct sb_txn *t;
         must(s->ops->write_begin(s, &t), "begin");
@@ -204,7 +204,6 @@ posts(const char *dir, size_t batch, uint32_t derive_after, double seconds)
         must(s->ops->write_commit(t), "commit");
         s->ops->publish(s);
         n += batch;
-        took = now_s() - start;
     }
     must(sb_store_settle(s), "settle"); /* what was put off counts too */
     took = now_s() - start;
@@ -218,18 +217,24 @@ posts(const char *dir, size_t batch, uint32_t derive_after, double seconds)
 }
 
 static void
-bench_posts(const char *dir, double seconds, uint32_t derive_after)
+bench_posts(const char *dir, double scale, uint32_t derive_after)
 {
-    static const size_t batches[] = {1, 16, 64, 256, 1024};
-    printf("durable posts/s, %d threads, 260-byte bodies, %.0f s each\n", THREADS, seconds);
+    static const size_t batches[][2] = {/* rows per commit, rows */
+                                        {1, 1024},
+                                        {16, 8192},
+                                        {64, 32768},
+                                        {256, 65536},
+                                        {1024, 131072}};
+    printf("durable posts, %d threads, 260-byte bodies\n", THREADS);
     printf("%8s | %-28s | %s\n", "", "derived with the row", "derived behind");
     printf("%8s | %10s %8s %8s | %10s %8s %8s\n", "batch", "posts/s", "CPU us", "disk kB",
            "posts/s", "CPU us", "disk kB");
     for (size_t i = 0; i < sizeof(batches) / sizeof(batches[0]); i++)
     {
-        struct figures with = posts(dir, batches[i], 1, seconds);
-        struct figures behind = posts(dir, batches[i], derive_after, seconds);
-        printf("%8zu | %10.0f %8.1f %8.1f | %10.0f %8.1f %8.1f\n", batches[i], with.per_second,
+        size_t batch = batches[i][0], rows = (size_t)((double)batches[i][1] * scale);
+        struct figures with = posts(dir, batch, rows, 1);
+        struct figures behind = posts(dir, batch, rows, derive_after);
+        printf("%8zu | %10.0f %8.1f %8.1f | %10.0f %8.1f %8.1f\n", batch, with.per_second,
                with.cpu_us, with.kb, behind.per_second, behind.cpu_us, behind.kb);
         fflush(stdout);
     }
@@ -317,15 +322,19 @@ main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "--help";
     if (argc >= 3 && strcmp(what, "posts") == 0)
-        bench_posts(argv[2], argc > 3 ? strtod(argv[3], NULL) : 5,
+    {
+        bench_posts(argv[2], argc > 3 ? strtod(argv[3], NULL) : 1,
                     argc > 4 ? (uint32_t)strtoul(argv[4], NULL, 10) : 0);
+    }
     else if (argc >= 3 && strcmp(what, "bulk") == 0)
+    {
         bench_bulk(argv[2], argc > 3 ? strtoul(argv[3], NULL, 10) : 1000000,
                    argc > 4 ? strtoul(argv[4], NULL, 10) : 16384);
+    }
     else
     {
         printf(
-            "usage: post_bench posts DIR [SECONDS [DERIVE_AFTER]]  durable posts/s by batch size\n"
+            "usage: post_bench posts DIR [SCALE [DERIVE_AFTER]]    durable posts/s by batch size\n"
             "       post_bench bulk DIR [ROWS [BATCH]]    a bulk load, its repack, pages, a check\n"
             "DIR: an empty directory on the disk to measure; `bulk` leaves DIR/bulk behind.\n");
         return strcmp(what, "--help") == 0 ? 0 : 2;

@@ -146,10 +146,12 @@ meta_load(struct sb_store_inner *s, struct sb_kv_txn *t, struct sb_store_failure
     if (value.data[8] != SB_LAYOUT_FORMAT)
     {
         if (why != NULL)
+        {
             snprintf(why->text, sizeof(why->text),
                      "the store has format %u, this program reads format %u: use the %s program",
                      value.data[8], SB_LAYOUT_FORMAT,
                      value.data[8] > SB_LAYOUT_FORMAT ? "newer" : "older");
+        }
         return SB_ERR_FOREIGN;
     }
     key_text(&key, SB_LIT("identity"));

@@ -29,6 +29,17 @@ fixture_options(const char *dir, enum sb_store_mode mode)
     };
 }
 
+struct sb_store *
+fixture_open_dir(const char *dir, enum sb_store_mode mode)
+{
+    struct sb_store *s;
+    struct sb_store_failure why;
+    const struct sb_store_options o = fixture_options(dir, mode);
+    if (sb_store_open(&o, &s, &why) != 0)
+        fail_msg("%s", why.text);
+    return s;
+}
+
 void
 fixture_make_dir(char out[64])
 {

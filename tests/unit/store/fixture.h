@@ -41,6 +41,8 @@ void fixture_close(struct fixture *f);
 /* A new empty directory below the system's temporary one. */
 void fixture_make_dir(char out[64]);
 void fixture_remove_dir(const char *dir);
+/* Opens the store of a directory or fails the test with the sentence that it was refused with. */
+struct sb_store *fixture_open_dir(const char *dir, enum sb_store_mode mode);
 /* Options of a store in a directory. */
 struct sb_store_options fixture_options(const char *dir, enum sb_store_mode mode);
 

@@ -190,6 +190,7 @@ test_steps_keep_to_their_budget(void **state)
     assert_int_equal(ops->row_step(t, &budget, &row), SB_ERR_BUSY);
     assert_int_equal(budget, 0);
     assert_int_equal(ops->row_step(t, &budget, &row), SB_ERR_BUSY);
+    assert_int_equal(row.pos.seq, 7); /* where it stands */
     budget = 3;
     assert_int_equal(ops->row_step(t, &budget, &row), 0);
     assert_int_equal(row.pos.seq, 4);
@@ -368,12 +369,47 @@ test_identity(void **state)
     fx.store->ops->stats(fx.store, &after);
     fx.store->ops->hash(fx.store, SB_LIT("by:alice"), &h2);
     assert_int_equal(after.epoch, before.epoch);
+    assert_int_equal(fx.store->ops->epoch(fx.store), before.epoch);
     assert_memory_equal(&h1, &h2, sizeof(h1));
     struct sb_store *other;
     assert_int_equal(sb_store_open_memory(&fx.options, &other), 0);
     other->ops->hash(other, SB_LIT("by:alice"), &h2);
     assert_memory_not_equal(&h1, &h2, sizeof(h1));
     sb_store_close(other);
+}
+
+/* The horizon is the transaction's own: a newer one counts before it is published. */
+static void
+test_horizon(void **state)
+{
+    (void)state;
+    const struct sb_store_ops *ops = fx.store->ops;
+    struct sb_store_inner *s = (struct sb_store_inner *)fx.store;
+    struct sb_store_stats stats;
+    struct sb_key key;
+    uint8_t value[SB_STATE_LEN];
+    fixture_thread(fx.store, "a");
+    struct sb_txn *t = begin_read();
+    assert_int_equal(ops->horizon(t), 0);
+    s->committed.horizon = 1;
+    sb_state_encode(&s->committed, value);
+    sb_key_start(&key);
+    sb_key_bytes(&key, SB_LIT("state"));
+    fixture_raw_put(fx.store, SB_TABLE_META, &key, sb_bytes(value, sizeof(value)));
+    assert_int_equal(ops->horizon(t), 0);
+    ops->read_end(t);
+    t = begin_read();
+    assert_int_equal(ops->horizon(t), 1);
+    ops->read_end(t);
+    ops->stats(fx.store, &stats);
+    assert_int_equal(stats.horizon, 0);
+    ops->publish(fx.store);
+    ops->stats(fx.store, &stats);
+    assert_int_equal(stats.horizon, 1);
+    fixture_flip(fx.store, SB_TABLE_META, &key, 20);
+    t = begin_read();
+    assert_true(ops->horizon(t) == UINT64_MAX);
+    ops->read_end(t);
 }
 
 /* Large bodies (imported texts) lie on pages of their own. */
@@ -416,6 +452,7 @@ main(void)
         BOTH(test_sources_reactions_times),
         BOTH(test_quota),
         BOTH(test_identity),
+        BOTH(test_horizon),
         BOTH(test_large_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,9 +10,11 @@ naive_near(const struct sb_tail_row *rows, size_t n, uint64_t thread, struct sb_
     const struct sb_tail_row *best = NULL;
     int want = dir == SB_NEWER ? 1 : -1;
     for (size_t i = 0; i < n; i++)
+    {
         if (rows[i].thread == thread && sb_pos_cmp(rows[i].pos, pos) == want &&
             (best == NULL || sb_pos_cmp(rows[i].pos, best->pos) == -want))
             best = &rows[i];
+    }
     return best;
 }
 
