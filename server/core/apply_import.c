@@ -70,9 +70,12 @@ make_thread(struct sb_apply *x, const struct sb_record *r, struct sb_thread *thr
     return rc == 0 ? sb_apply_change(x, r, &c) : rc;
 }
 
-/* Authors who never were members become writers; a removed one stays removed. */
+/*
+ * Authors who never were members become writers; a removed one stays removed. The thread is
+ * written with the row: the caller's insert does it.
+ */
 static int
-enter_author(struct sb_apply *x, const struct sb_record *r, const struct sb_thread *thread)
+enter_author(struct sb_apply *x, const struct sb_record *r, struct sb_thread *thread)
 {
     struct sb_member m;
     struct sb_bytes by = r->import.message.by;
@@ -82,7 +85,12 @@ enter_author(struct sb_apply *x, const struct sb_record *r, const struct sb_thre
     uint64_t version = x->ops->version_next(x->txn);
     m = (struct sb_member){.role = SB_ROLE_WRITER, .join_version = version};
     if (thread->history == SB_HISTORY_SINCE_JOIN)
+    {
+        /* They join now, not when they wrote: what is imported lies before it. */
+        if (r->time_ms > thread->newest_at)
+            thread->newest_at = r->time_ms;
         m.join = (struct sb_pos){thread->newest_at, thread->next_seq - 1};
+    }
     rc = x->ops->member_put(x->txn, thread, by, &m);
     uint8_t payload[1 + SB_MAX_NAME] = {SB_ROLE_WRITER};
     memcpy(payload + 1, by.data, by.len);
@@ -231,6 +239,21 @@ update(struct sb_apply *x, const struct sb_record *r, uint64_t thread, const str
 
 /* ---- the records ---- */
 
+/* A record may come from elsewhere than our own reader: what a row cannot hold is refused. */
+static int
+check_import(const struct sb_record *r)
+{
+    const struct sb_message *m = &r->import.message;
+    if (!r->service)
+        return SB_ERR_FORBIDDEN;
+    if (m->by.len == 0 || m->by.len > SB_MAX_NAME)
+        return SB_ERR_BAD_NAME;
+    if (m->n_mentions > SB_MAX_MENTIONS || m->n_attachments > SB_MAX_ATTACHMENTS ||
+        sb_message_size(m) + 64 > SB_BODY_MAX)
+        return SB_ERR_TOO_LARGE;
+    return 0;
+}
+
 int
 sb_apply_import(struct sb_apply *x, const struct sb_record *r, struct sb_result *res)
 {
@@ -242,14 +265,14 @@ sb_apply_import(struct sb_apply *x, const struct sb_record *r, struct sb_result 
     struct sb_opt_uint parent;
     bool new_thread;
     bool missing;
-    if (m->at > r->time_ms)
+    int rc = check_import(r);
+    if (rc == 0 && m->at > r->time_ms)
     {
         res->outcome = SB_IMPORT_AHEAD;
         return 0;
     }
-    if (sb_message_size(m) + 64 > SB_BODY_MAX)
-        return SB_ERR_TOO_LARGE;
-    int rc = find_or_make_thread(x, r, &thread, &new_thread);
+    if (rc == 0)
+        rc = find_or_make_thread(x, r, &thread, &new_thread);
     if (rc == 0)
         rc = source_key(x, m->source_system, m->source_id, &key);
     if (rc == 0)
@@ -285,7 +308,8 @@ sb_apply_link(struct sb_apply *x, const struct sb_record *r, struct sb_result *r
     struct sb_source parent;
     struct sb_row row;
     struct sb_message m;
-    int rc = x->ops->thread_find(x->txn, r->tenant, r->thread, &thread);
+    int rc =
+        r->service ? x->ops->thread_find(x->txn, r->tenant, r->thread, &thread) : SB_ERR_FORBIDDEN;
     if (rc == 0)
         rc = source_key(x, r->link.system, r->link.child_id, &key);
     if (rc == 0)

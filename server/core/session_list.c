@@ -155,6 +155,22 @@ sb_do_threads(struct sb_step *st, const struct sb_request *r)
         sb_reply_error(st, r->id, rc);
 }
 
+/* A token renewed meanwhile may say another kind of user: another listing, from its start. */
+static int
+follow_claims(struct sb_step *st, struct sb_job *j)
+{
+    struct sb_listing *l = &j->listing;
+    if (l->service == st->s->claims.service)
+        return 0;
+    if (j->has_from)
+        return SB_ERR_INVALID_CURSOR;
+    l->service = st->s->claims.service;
+    l->after = 0;
+    j->digest[0] = threads_digest(st);
+    sb_listing_start(l);
+    return 0;
+}
+
 void
 sb_threads_slice(struct sb_step *st, struct sb_job *j)
 {
@@ -162,7 +178,9 @@ sb_threads_slice(struct sb_step *st, struct sb_job *j)
     int rc = st->e->store->ops->read_begin(st->e->store, &txn);
     if (rc == 0)
     {
-        rc = run_threads(st, txn, j, st->ev->deadline_us);
+        rc = follow_claims(st, j);
+        if (rc == 0)
+            rc = run_threads(st, txn, j, st->ev->deadline_us);
         st->e->store->ops->read_end(txn);
     }
     if (rc == SB_ERR_BUSY)

@@ -57,13 +57,16 @@ sb_conn_reset(struct sb_conn *c)
         return;
     if (c->session != NULL)
         free_session(c);
-    s->counters.resets++;
+    enum sb_conn_state was = c->state;
+    if (was != SB_CONN_HTTP)
+        s->counters.resets++;
     sb_outq_drop(&c->out);
     sb_link_remove(&c->dirty);
     sb_link_remove(&c->wheel);
     c->state = SB_CONN_GONE;
     const struct linger now = {.l_onoff = 1, .l_linger = 0};
-    (void)setsockopt(lws_get_socket_fd(c->wsi), SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+    if (was != SB_CONN_HTTP)
+        (void)setsockopt(lws_get_socket_fd(c->wsi), SOL_SOCKET, SO_LINGER, &now, sizeof(now));
     /* The library's own timeout is the one way that drops unsent bytes; armed outside its
      * callbacks it fires only at its next service, hence the wake-up. */
     lws_set_timeout(c->wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_ASYNC);
@@ -219,17 +222,38 @@ check_period(const struct sb_server *s)
     return period < SB_WHEEL_MS ? SB_WHEEL_MS : period;
 }
 
+/* From accept to a whole request; drips count as silence. Between later requests the
+ * library's keep-alive timeout holds. */
+static uint64_t
+check_first_request(struct sb_conn *c, uint64_t now_ms)
+{
+    if (c->requested)
+        return SB_CHECK_NEVER;
+    if (now_ms < c->deadline_ms)
+        return c->deadline_ms - now_ms;
+    if (c->greet != NULL)
+        sb_greet_drop(c);
+    else
+        sb_conn_reset(c);
+    return SB_CHECK_NEVER;
+}
+
 uint64_t
 sb_conn_check(struct sb_conn *c, uint64_t now_ms)
 {
+    if (c->state == SB_CONN_HTTP)
+        return check_first_request(c, now_ms);
     if (c->state == SB_CONN_CLOSING)
     {
-        if (now_ms >= c->deadline_ms)
-            sb_conn_reset(c);
-        return CHECK_SOON_MS;
+        if (now_ms < c->deadline_ms)
+            return CHECK_SOON_MS;
+        sb_conn_reset(c);
+        return SB_CHECK_NEVER;
     }
     struct sb_event ev = {.kind = SB_EVENT_TICK};
     sb_conn_step(c, &ev);
+    if (c->state == SB_CONN_GONE)
+        return SB_CHECK_NEVER;
     if (c->state != SB_CONN_OPEN || !check_half_message(c, now_ms) ||
         !check_slow_reader(c, now_ms) || !check_heartbeat(c, now_ms))
         return CHECK_SOON_MS;

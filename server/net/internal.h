@@ -159,6 +159,21 @@ void sb_server_own(struct sb_server *s, uv_handle_t *h);
 /* listen.c */
 int sb_listen_open(struct sb_server *s, char *why);
 void sb_listen_close(struct sb_server *s);
+/* Gives the library the connection and its socket. */
+void sb_listen_adopt(struct sb_conn *c, int fd);
+
+/* greet.c */
+enum sb_greet_verdict
+{
+    SB_GREET_MORE, /* the request line is not whole */
+    SB_GREET_PASS,
+    SB_GREET_REFUSE,
+};
+enum sb_greet_verdict sb_greet_judge(const char *line, size_t n);
+/* 0 or SB_ERR_: then the socket is still the caller's. */
+int sb_greet_start(struct sb_conn *c, int fd);
+/* Closes the socket and frees the connection. */
+void sb_greet_drop(struct sb_conn *c);
 
 /* ws.c: the library's one callback. */
 int sb_ws_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
