@@ -49,6 +49,7 @@ struct sb_conn
     uint64_t over_ms;     /* since when the queue is over its maximum; 0: it is not */
     uint64_t deadline_ms; /* CLOSING: reset after it */
     uint32_t slot;        /* in the server's table, while OPEN */
+    int kernel_queue;     /* bytes the kernel held for it at the last look */
     uint32_t pings;       /* sent; the next one's mark */
     uint16_t close_code;  /* CLOSING */
     uint16_t fragments;   /* of the message being assembled */
@@ -82,6 +83,8 @@ void sb_conn_step(struct sb_conn *c, struct sb_event *ev);
 void sb_conn_close(struct sb_conn *c, uint16_t code);
 /* Resets the connection, whatever its state. */
 void sb_conn_reset(struct sb_conn *c);
+/* Makes the queue ready for output. False: short of memory. */
+bool sb_conn_open_queue(struct sb_conn *c);
 /* Writes what the socket takes. */
 void sb_conn_flush(struct sb_conn *c);
 /* Deadlines; returns in how many ms to look again. SB_CHECK_NEVER: not by the clock, and the

@@ -7,6 +7,8 @@
  */
 #include "net/internal.h"
 
+#include <sys/ioctl.h>
+
 /* The session is waiting for hello, or a close for its end: looked at more often. */
 #define CHECK_SOON_MS 100
 #define CHECK_MS 1000
@@ -19,6 +21,23 @@ free_session(struct sb_conn *c)
     sb_table_remove(&c->server->table, c->slot);
     sb_session_destroy(c->session);
     c->session = NULL;
+}
+
+bool
+sb_conn_open_queue(struct sb_conn *c)
+{
+    struct sb_server *s = c->server;
+    if (sb_outq_is_open(&c->out))
+        return true;
+    struct sb_buf none = {0};
+    struct sb_buf *spare = &none;
+    if (s->n_spare > 0)
+    {
+        spare = &s->spare[--s->n_spare];
+        s->spare_bytes -= spare->cap;
+    }
+    /* Replies may exceed the queue's maximum; what bounds them is that reading stops. */
+    return sb_outq_open(&c->out, spare, SIZE_MAX / 4) == 0;
 }
 
 void
@@ -38,9 +57,7 @@ sb_conn_close(struct sb_conn *c, uint16_t code)
         c->rx_off = false;
         (void)lws_rx_flow_control(c->wsi, 1);
     }
-    struct sb_buf none = {0};
-    if ((!sb_outq_is_open(&c->out) && sb_outq_open(&c->out, &none, SIZE_MAX / 4) != 0) ||
-        sb_outq_close_frame(&c->out, code) != 0)
+    if (!sb_conn_open_queue(c) || sb_outq_close_frame(&c->out, code) != 0)
     {
         sb_conn_reset(c);
         return;
@@ -78,8 +95,11 @@ static void
 give_back(struct sb_conn *c)
 {
     struct sb_server *s = c->server;
-    if (s->n_spare < SB_SPARE_BUFFERS && c->out.buf.cap <= SB_SPARE_BYTES)
+    size_t cap = c->out.buf.cap;
+    if (s->n_spare < SB_SPARE_BUFFERS && cap <= SB_SPARE_BYTES &&
+        s->spare_bytes + cap <= SB_SPARE_ALL)
     {
+        s->spare_bytes += cap;
         s->spare[s->n_spare++] = c->out.buf;
         c->out.buf = (struct sb_buf){0};
     }
@@ -176,6 +196,23 @@ check_half_message(struct sb_conn *c, uint64_t now_ms)
     return false;
 }
 
+/* A peer on a slow link that takes a large page cannot answer pings that wait behind it, nor
+ * be faster: the kernel's queue for it, growing shorter or refilled, is the sign of life. */
+static void
+note_progress(struct sb_conn *c, uint64_t now_ms)
+{
+    int unsent = 0;
+    if (c->out.handed == 0 || ioctl(lws_get_socket_fd(c->wsi), TIOCOUTQ, &unsent) != 0)
+        return;
+    if (unsent != c->kernel_queue)
+    {
+        c->heard_ms = now_ms;
+        if (c->over_ms != 0)
+            c->over_ms = now_ms;
+    }
+    c->kernel_queue = unsent;
+}
+
 static bool
 check_heartbeat(struct sb_conn *c, uint64_t now_ms)
 {
@@ -191,9 +228,7 @@ check_heartbeat(struct sb_conn *c, uint64_t now_ms)
     if (now_ms - c->pinged_ms >= period)
     {
         c->pinged_ms = now_ms;
-        struct sb_buf none = {0};
-        if ((sb_outq_is_open(&c->out) || sb_outq_open(&c->out, &none, SIZE_MAX / 4) == 0) &&
-            sb_outq_ping_frame(&c->out, ++c->pings) == 0)
+        if (sb_conn_open_queue(c) && sb_outq_ping_frame(&c->out, ++c->pings) == 0)
             sb_turn_dirty(s, c);
     }
     return true;
@@ -251,6 +286,7 @@ sb_conn_check(struct sb_conn *c, uint64_t now_ms)
         return SB_CHECK_NEVER;
     }
     struct sb_event ev = {.kind = SB_EVENT_TICK};
+    note_progress(c, now_ms);
     sb_conn_step(c, &ev);
     if (c->state == SB_CONN_GONE)
         return SB_CHECK_NEVER;

@@ -22,8 +22,10 @@
 #define SB_RX_BUFFER 1024
 #define SB_WHEEL_MS 50
 #define SB_WHEEL_BUCKETS 64
-#define SB_SPARE_BUFFERS 32
+/* Output buffers kept for the next turn: so many, each at most, all together at most. */
+#define SB_SPARE_BUFFERS 256
 #define SB_SPARE_BYTES 65536
+#define SB_SPARE_ALL ((size_t)4 << 20)
 #define SB_BODY_MAX 1024
 
 /* Why an upgrade was refused: HTTP status, label of the counter. */
@@ -139,6 +141,7 @@ struct sb_server
     uint64_t wheel_at; /* bucket that the next tick looks at */
     struct sb_buf spare[SB_SPARE_BUFFERS];
     uint32_t n_spare;
+    size_t spare_bytes; /* their capacities together */
     struct sb_net_counters counters;
     struct sb_log_limit log_limit;
 };

@@ -1,7 +1,7 @@
 // frames.test.mjs - frames, close codes, queues and deadlines, over a real socket.
 import test from 'node:test'
 import assert from 'node:assert/strict'
-import { Raw, Server, clientFrame, command, handshake, metrics, open, openReady, within } from './raw.mjs'
+import { Raw, Server, clientFrame, command, eventually, handshake, metrics, open, openReady, within } from './raw.mjs'
 
 async function withServer(options, body) {
   const server = await Server.start(...options)
@@ -266,7 +266,7 @@ test('scans go on turn by turn while others are served', () =>
   withServer([], async ({ port }) => {
     const a = await openReady(port)
     const b = await openReady(port)
-    a.write(clientFrame(command('s', 20000000)))
+    a.write(clientFrame(command('s', 3000000)))
     for (let i = 0; i < 50; i++) {
       b.write(clientFrame(`e${i}`))
       assert.equal((await b.message()).payload.toString(), String(i))
@@ -307,9 +307,7 @@ test('a reader that never reads: 4413 behind whole frames', () =>
     r.socket.pause()
     r.write(clientFrame(command('r', 4000000)))
     r.write(clientFrame(command('r', 4000000)))
-    let seen
-    do seen = (await metrics(port))['scrollback_closes_total{code="4413"}']
-    while (seen === 0)
+    await eventually(port, (m) => m['scrollback_closes_total{code="4413"}'] === 1, 'the close')
     r.socket.resume()
     expectFiller((await r.message()).payload, 4000000)
     assert.equal(await r.closed(), 4413)
@@ -320,11 +318,21 @@ test('a reader that never reads on is reset', () =>
     const r = await openReady(port)
     r.socket.pause()
     for (let i = 0; i < 4; i++) r.write(clientFrame(command('r', 4000000)))
-    let m
-    do m = await metrics(port)
-    while (m.scrollback_connections !== 0)
+    const m = await eventually(port, (now) => now.scrollback_connections === 0, 'the reset')
     assert.equal(m.scrollback_resets_total, 1)
     r.destroy()
+  }))
+
+test('a peer that takes nothing of a page and answers no ping is reset', () =>
+  withServer(['heartbeat=200', 'close=300'], async ({ port }) => {
+    const dead = await openReady(port)
+    dead.socket.pause()
+    dead.write(clientFrame(command('r', 4000000)))
+    dead.write(clientFrame(command('r', 4000000)))
+    const m = await eventually(port, (now) => now.scrollback_connections === 0, 'the reset')
+    assert.equal(m['scrollback_closes_total{code="4408"}'], 1)
+    assert.equal(m.scrollback_resets_total, 1)
+    dead.destroy()
   }))
 
 test('pongs of the library never fall into a large frame', () =>

@@ -56,6 +56,19 @@ test('static files with their types and the security headers', async () => {
   assert.equal((await get(server, '/sub/big.js')).body.length, 1500000)
 })
 
+test('a download may take longer than a handshake', async () => {
+  const quick = await Server.start(`web=${web}`, 'handshake=200')
+  const r = await Raw.connect(quick.port)
+  r.write('GET /sub/big.js HTTP/1.1\r\nHost: x\r\n\r\n')
+  await r.until(() => (r.buffer.length > 0 ? true : undefined), 'the first bytes')
+  r.socket.pause()
+  for (let i = 0; i < 3; i++) await (await Raw.connect(quick.port)).end() // the deadline passed
+  r.socket.resume()
+  assert.equal((await r.response()).body.length, 1500000)
+  r.destroy()
+  assert.equal((await quick.stop()).code, 0)
+})
+
 test('no file outside the directory', async () => {
   for (const url of ['/../secret.txt', '/..%2fsecret.txt', '/%2e%2e/secret.txt', '/sub/../../secret.txt', '/sub/%2e%2e/%2e%2e/secret.txt', '//secret.txt', '/....//secret.txt', '/%2e%2e%5csecret.txt', `/${dir}/secret.txt`, '/index.html%00.txt']) {
     const a = await get(server, url)

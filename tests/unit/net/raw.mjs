@@ -266,3 +266,13 @@ export async function metrics(port) {
   }
   return values
 }
+
+// Asks the server until `test` holds; the metrics it held for.
+export async function eventually(port, test, what) {
+  const end = Date.now() + DEADLINE_MS
+  for (;;) {
+    const m = await metrics(port)
+    if (test(m)) return m
+    if (Date.now() > end) throw new Error(`waited in vain for ${what}`)
+  }
+}

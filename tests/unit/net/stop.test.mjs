@@ -3,7 +3,7 @@ import test from 'node:test'
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { Raw, Server, clientFrame, command, metrics, open, openReady, within } from './raw.mjs'
+import { Raw, Server, clientFrame, command, eventually, open, openReady, within } from './raw.mjs'
 
 test('SIGTERM: submitted changes are answered, then 1001, then a clean end', async () => {
   const server = await Server.start('commit=200')
@@ -26,9 +26,7 @@ test('SIGINT: queued replies go out before the close', async () => {
   const r = await openReady(server.port)
   r.socket.pause()
   r.write(clientFrame(command('r', 4000000)))
-  let m
-  do m = await metrics(server.port)
-  while (m.scrollback_frames_received_total < 2)
+  await eventually(server.port, (m) => m.scrollback_frames_received_total === 2, 'the request')
   server.child.kill('SIGINT')
   r.socket.resume()
   assert.equal((await r.message()).payload.length, 4000000)
@@ -43,9 +41,7 @@ test('a peer that does not read cannot hold the stop up', async () => {
   const half = await Raw.connect(server.port)
   r.socket.pause()
   r.write(clientFrame(command('r', 4000000)))
-  let m
-  do m = await metrics(server.port)
-  while (m.scrollback_frames_received_total < 2)
+  await eventually(server.port, (m) => m.scrollback_frames_received_total === 2, 'the request')
   const end = await server.stop()
   assert.equal(end.code, 0, end.err)
   assert.match(end.out, /^clean$/m)
