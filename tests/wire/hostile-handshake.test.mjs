@@ -50,6 +50,7 @@ async function answer(server, request) {
   const raw = await Raw.connect(server.port);
   raw.write(typeof request === 'string' || Buffer.isBuffer(request) ? request : upgradeText(request));
   const status = await raw.status(15_000);
+  if (status >= 400) await raw.wholeBody();
   const body = raw.data.toString('latin1');
   await raw.destroy();
   return { status, body };
