@@ -8,7 +8,9 @@
 enum
 {
     ROWS_PER_CLOCK = 256, /* rows looked at between two looks at the clock */
-    SEEKS_PER_CLOCK = 16,
+    /* Look-ups between two looks at the clock. Every group is asked at least once in between, so
+     * that a slice always gets on. */
+    SEEKS_PER_CLOCK = SB_FILTER_TAGS + 1,
 };
 
 static bool
@@ -52,7 +54,6 @@ sb_scan_init(struct sb_scan *s, uint64_t thread, uint64_t version, enum sb_direc
     s->bytes = 0;
     s->ended = !beyond(dir, s->end, s->pos);
     s->full = false;
-    s->heads_known = false;
     s->n = 0;
 }
 
@@ -132,18 +133,31 @@ nowhere(enum sb_direction dir)
     return dir == SB_OLDER ? SB_POS_MIN : SB_POS_MAX;
 }
 
+/* Heads are of the transaction they were read in: one that lies behind everything is read anew. */
+static void
+forget_heads(struct sb_scan *s)
+{
+    for (uint32_t i = 0; i < s->filter->n_groups; i++)
+    {
+        const struct sb_filter_group *g = &s->filter->groups[i];
+        for (uint32_t t = g->first; t < (uint32_t)(g->first + g->n); t++)
+            s->heads[t] = s->dir == SB_OLDER ? SB_POS_MAX : SB_POS_MIN;
+    }
+}
+
 /* The group's nearest candidate beyond `from`; tags whose head is beyond already are kept. */
 static int
 group_next(struct sb_scan *s, struct sb_txn *txn, const struct sb_filter_group *g,
-           struct sb_pos from, struct sb_pos *out)
+           struct sb_pos from, uint32_t *seeks, struct sb_pos *out)
 {
     struct sb_pos best = nowhere(s->dir);
     for (uint32_t t = g->first; t < (uint32_t)(g->first + g->n); t++)
     {
-        if (!s->heads_known || !beyond(s->dir, s->heads[t], from))
+        if (!beyond(s->dir, s->heads[t], from))
         {
             int rc = txn->store->ops->posting_next(txn, s->thread, &s->filter->tags[t], from,
                                                    s->dir, &s->heads[t]);
+            ++*seeks;
             if (rc == SB_ERR_NOT_FOUND)
                 s->heads[t] = nowhere(s->dir);
             else if (rc != 0)
@@ -156,9 +170,12 @@ group_next(struct sb_scan *s, struct sb_txn *txn, const struct sb_filter_group *
     return 0;
 }
 
-/* The nearest position beyond s->pos that every group may have. NOT_FOUND: none. */
+/*
+ * The nearest position beyond s->pos that every group may have. NOT_FOUND: none. BUSY: enough
+ * look-ups for now; s->pos has moved up to where it got.
+ */
 static int
-next_candidate(struct sb_scan *s, struct sb_txn *txn, struct sb_pos *out)
+next_candidate(struct sb_scan *s, struct sb_txn *txn, uint32_t *seeks, struct sb_pos *out)
 {
     struct sb_pos target = s->pos;
     uint32_t agreed = 0;
@@ -172,9 +189,14 @@ next_candidate(struct sb_scan *s, struct sb_txn *txn, struct sb_pos *out)
             agreed++;
             continue;
         }
+        if (!first && *seeks >= SEEKS_PER_CLOCK)
+        {
+            s->pos = just_before(s->dir, target);
+            return SB_ERR_BUSY;
+        }
         struct sb_pos from = first ? target : just_before(s->dir, target);
         struct sb_pos p;
-        int rc = group_next(s, txn, group, from, &p);
+        int rc = group_next(s, txn, group, from, seeks, &p);
         if (rc != 0)
             return rc;
         if (!beyond(s->dir, s->end, p))
@@ -187,32 +209,46 @@ next_candidate(struct sb_scan *s, struct sb_txn *txn, struct sb_pos *out)
     return 0;
 }
 
+/* A candidate's row decides whether it is one. */
+static int
+try_candidate(struct sb_scan *s, struct sb_txn *txn, struct sb_pos p)
+{
+    struct sb_row row;
+    int rc = txn->store->ops->row_get(txn, s->thread, p, s->version, &row);
+    if (rc != 0 && rc != SB_ERR_NOT_FOUND)
+        return rc;
+    s->pos = p;
+    if (rc == 0 && gets(s, &row))
+        take(s, &row);
+    return 0;
+}
+
 static int
 leapfrog(struct sb_scan *s, struct sb_txn *txn, const struct sb_ports *ports, uint64_t deadline_us)
 {
-    /* Heads are of the transaction they were read in: a new slice reads them anew. */
-    s->heads_known = false;
-    for (uint32_t step = 1; !sb_scan_finished(s); step++)
+    uint32_t seeks = 0;
+    forget_heads(s);
+    while (!sb_scan_finished(s))
     {
         struct sb_pos p;
-        struct sb_row row;
-        int rc = next_candidate(s, txn, &p);
+        int rc = next_candidate(s, txn, &seeks, &p);
         if (rc == SB_ERR_NOT_FOUND)
         {
             s->ended = true;
             return 0;
         }
-        if (rc != 0)
+        if (rc == 0)
+        {
+            seeks++;
+            rc = try_candidate(s, txn, p);
+        }
+        if (rc != 0 && rc != SB_ERR_BUSY)
             return rc;
-        s->heads_known = true;
-        rc = txn->store->ops->row_get(txn, s->thread, p, s->version, &row);
-        if (rc != 0 && rc != SB_ERR_NOT_FOUND)
-            return rc;
-        s->pos = p;
-        if (rc == 0 && gets(s, &row))
-            take(s, &row);
-        if (step % SEEKS_PER_CLOCK == 0 && ports->clock_us(ports->ctx) >= deadline_us)
-            return sb_scan_finished(s) ? 0 : SB_ERR_BUSY;
+        if (seeks < SEEKS_PER_CLOCK || sb_scan_finished(s))
+            continue;
+        if (ports->clock_us(ports->ctx) >= deadline_us)
+            return SB_ERR_BUSY;
+        seeks = 0;
     }
     return 0;
 }

@@ -35,7 +35,6 @@ struct sb_scan
     uint64_t bytes;                 /* of the bodies collected, look-ahead included */
     bool ended;                     /* there is nothing beyond */
     bool full;                      /* the last hit is the look-ahead */
-    bool heads_known;
     uint32_t n;
     struct sb_hit hits[SB_MAX_PAGE + 1];
     struct sb_pos heads[SB_FILTER_TAGS]; /* per tag: its nearest posting at or beyond a target */

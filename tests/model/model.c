@@ -241,16 +241,13 @@ burst(struct model *m)
 
 /* A new row with a time of its own, or an update or deletion of an imported one. */
 static void
-import(struct model *m)
+import_one(struct model *m, int ti)
 {
     struct ref_state s = {0};
     char text[64];
     char id[32];
-    if (m->n_threads == 0)
-        return;
-    int ti = (int)draw(m, (uint64_t)m->n_threads);
     struct ref_thread *t = &m->threads[ti];
-    uint64_t number = draw(m, 60); /* few ids: the same come again */
+    uint64_t number = draw(m, 400); /* few ids: the same come again */
     struct ref_row *row = NULL;
     if (t->n_rows >= REF_ROWS - 200)
         return;
@@ -291,6 +288,18 @@ import(struct model *m)
     assert_int_equal(res.outcome, SB_IMPORT_UPDATED);
     row->states[row->n_states++] = s;
     committed(m, 1);
+}
+
+/* Mostly into a thread that a page is being read of. */
+static void
+import(struct model *m)
+{
+    const struct waiting *w = &m->pending[draw(m, PENDING)];
+    if (m->n_threads == 0)
+        return;
+    int ti = w->id != 0 ? w->asked.thread : (int)draw(m, (uint64_t)m->n_threads);
+    for (uint64_t i = 1 + draw(m, 12); i > 0; i--)
+        import_one(m, ti);
 }
 
 static void
@@ -350,7 +359,7 @@ one_step(struct model *m)
     {
         unsigned weight;
         void (*run)(struct model *m);
-    } actions[] = {{2, new_thread},  {14, post},       {4, burst},  {8, import},    {5, set_member},
+    } actions[] = {{2, new_thread},  {14, post},       {4, burst},  {6, import},    {5, set_member},
                    {6, connect_one}, {18, start_walk}, {45, go_on}, {12, pass_time}};
     unsigned total = 0;
     for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)

@@ -388,8 +388,8 @@ turn_knobs(struct model *m)
     struct sb_settings *set = &m->k.settings;
     if (!chance(m, 10))
         return;
-    m->k.clock_step = chance(m, 50) ? 0 : 1 + draw(m, 50);
-    set->scan_slice_us = chance(m, 50) ? 0 : draw(m, 100);
+    m->k.clock_step = chance(m, 25) ? 0 : 1 + draw(m, 50);
+    set->scan_slice_us = chance(m, 75) ? 0 : draw(m, 100);
     set->page_bytes = chance(m, 75) ? 1 << 20 : 1 + draw(m, 3000);
     set->scan_budget_us = chance(m, 75) ? UINT64_C(1) << 40 : 1 + draw(m, 200);
     m->short_pages = set->page_bytes != 1 << 20 || set->scan_budget_us < UINT64_C(1) << 40;
@@ -400,7 +400,7 @@ turn_knobs(struct model *m)
 static int
 draw_limit(struct model *m)
 {
-    return chance(m, 80) ? 1 + (int)draw(m, 12) : 1 + (int)draw(m, SB_MAX_PAGE);
+    return chance(m, 60) ? 1 + (int)draw(m, 12) : 1 + (int)draw(m, SB_MAX_PAGE);
 }
 
 void

@@ -247,6 +247,87 @@ test_none_written(void **state)
     against_brute_force(100000);
 }
 
+/* ---- a turn of the loop is short ---- */
+
+static const struct sb_store_ops *real_ops;
+static uint64_t seeks, most_seeks; /* between two looks at the clock */
+
+static int
+counted_posting_next(struct sb_txn *t, uint64_t id, const struct sb_hash *tag, struct sb_pos pos,
+                     enum sb_direction dir, struct sb_pos *out)
+{
+    if (++seeks > most_seeks)
+        most_seeks = seeks;
+    return real_ops->posting_next(t, id, tag, pos, dir, out);
+}
+
+static uint64_t
+counted_clock(void *ctx)
+{
+    (void)ctx;
+    seeks = 0;
+    return ++k.clock_us;
+}
+
+/*
+ * Two tags that alternate and never meet: the leapfrog goes through all of both lists
+ * without a candidate, and must look at the clock all the same.
+ */
+static void
+test_no_candidate_for_long(void **state)
+{
+    (void)state;
+    static struct sb_scan s;
+    static struct sb_filter f;
+    struct sb_access access = {.scope = SB_SCOPE_MEMBER};
+    ck_open(&k, 0);
+    ck_thread(&k, "t", SB_HISTORY_ALL, SB_ACCESS_MEMBERS);
+    for (int i = 0; i < 4000; i++)
+    {
+        struct sb_record r = ck_record(&k, SB_RECORD_POST, "t", i % 2 == 0 ? "a" : "b");
+        r.post.message.by = r.user;
+        r.post.message.text = SB_LIT("x");
+        r.post.message.kind = i == 0 || i % 2 == 1 ? SB_LIT("k") : (struct sb_bytes){0};
+        assert_int_equal(ck_apply(&k, &r).err, 0);
+    }
+    /* Written now: until then every row of the thread is a candidate. */
+    assert_int_equal(sb_store_settle(k.store), 0);
+    struct sb_txn *txn;
+    assert_int_equal(k.store->ops->read_begin(k.store, &txn), 0);
+    assert_int_equal(k.store->ops->thread_find(txn, SB_LIT("acme"), SB_LIT("t"), &thread), 0);
+    k.store->ops->read_end(txn);
+
+    struct sb_filter_frame frame = {.by = {1, {SB_LIT("a")}}, .kind = {1, {SB_LIT("k")}}};
+    sb_filter_init(&f, k.store, &frame);
+    sb_scan_init(&s, thread.id, k.store->ops->published(k.store), SB_OLDER, SB_POS_MAX, &access, &f,
+                 5, UINT64_MAX);
+    real_ops = k.store->ops;
+    struct sb_store_ops counted = *real_ops;
+    struct sb_ports ports = k.ports;
+    counted.posting_next = counted_posting_next;
+    ports.clock_us = counted_clock;
+    k.store->ops = &counted;
+    int rc = SB_ERR_BUSY;
+    int slices = 0;
+    most_seeks = 0;
+    for (; rc == SB_ERR_BUSY; slices++)
+    {
+        seeks = 0;
+        assert_true(slices < 1000);
+        assert_int_equal(real_ops->read_begin(k.store, &txn), 0);
+        rc = sb_scan_run(&s, txn, &ports, 0);
+        real_ops->read_end(txn);
+    }
+    k.store->ops = real_ops;
+    assert_int_equal(rc, 0);
+    assert_int_equal(s.n, 1);
+    assert_int_equal(s.hits[0].pos.seq, 1);
+    assert_true(s.ended);
+    assert_in_range(most_seeks, 1, 300);
+    assert_in_range(slices, 10, 1000);
+    ck_close(&k);
+}
+
 int
 main(void)
 {
@@ -254,6 +335,7 @@ main(void)
         cmocka_unit_test(test_all_written),
         cmocka_unit_test(test_some_written),
         cmocka_unit_test(test_none_written),
+        cmocka_unit_test(test_no_candidate_for_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
