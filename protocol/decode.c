@@ -1,8 +1,8 @@
 /*
  * decode.c - the way of a frame: pre-scan, unpack, op and id, then the operation's table.
  *
- * It must not know what a field means. Unpacking goes into one zone that keeps its first
- * chunk between frames, so a frame of ordinary size allocates nothing.
+ * It must not know what a field means. Unpacking goes into one zone that is kept between frames and
+ * large enough for any of them: decoding a request allocates nothing.
  */
 #include "protocol/decode.h"
 
@@ -12,8 +12,11 @@
 
 #include "protocol/request_fields.h"
 
-/* Room for the objects of about a thousand values; larger frames take more chunks. */
-#define ZONE_CHUNK ((size_t)64 * 1024)
+/*
+ * Room for as many values as the pre-scan lets through, so that no frame whatever makes
+ * msgpack-c allocate. Pages that are never used are never touched.
+ */
+#define ZONE_CHUNK (SB_MAX_ELEMENTS * sizeof(msgpack_object))
 
 static void
 draw_secret(struct sb_keyset_secret *secret)

@@ -77,10 +77,11 @@ sb_cmd_check(int argc, char **argv)
     const struct sb_option options[] = {{NULL, NULL, NULL, NULL, NULL}};
     const struct sb_cmdline line = {
         .command = SB_FOR_CHECK,
-        .usage = "check [--data DIR]",
+        .usage = "check --data DIR",
         .about = "Verifies the checksum of every record and both directions of every index of a\n"
                  "directory that nobody serves. It changes nothing. Exit code 1: damage was found.",
         .options = options,
+        .needs_data = true,
     };
     struct sb_config c;
     struct sb_operands operands;

@@ -17,6 +17,7 @@
 #include "app/cmdline.h"
 #include "app/command.h"
 #include "app/importer.h"
+#include "import/zone.h"
 #include "store/store.h"
 
 static volatile sig_atomic_t interrupted;
@@ -92,6 +93,12 @@ check_arguments(struct arguments *a)
         return sb_complain(SB_EXIT_USAGE, "--tenant: %s", sb_error_text(SB_ERR_BAD_NAME));
     if (a->thread != NULL && !sb_name_ok(sb_bytes_str(a->thread)))
         return sb_complain(SB_EXIT_USAGE, "--thread: %s", sb_error_text(SB_ERR_BAD_NAME));
+    struct sb_zone zone;
+    if (sb_zone_init(&zone, a->tz) != 0)
+        return sb_complain(SB_EXIT_USAGE,
+                           "--tz: there is no zone \"%.60s\" here; a name such as Europe/Berlin is "
+                           "wanted, and the system's zone files (tzdata)",
+                           a->tz);
     for (int i = 0; i < a->paths.n; i++)
         if (access(a->paths.v[i], R_OK) != 0)
             return sb_complain(SB_EXIT_FAILED, "cannot read %s: %s", a->paths.v[i],
@@ -127,17 +134,17 @@ static void
 tell(uint64_t n, const char *what)
 {
     if (n != 0)
-        fprintf(stderr, "%" PRIu64 " %s\n", n, what);
+        fprintf(stderr, "%s: %" PRIu64 "\n", what, n);
 }
 
 static void
 tell_outcome(const struct sb_importer *im, const struct sb_import_counts *counts)
 {
-    tell(im->unchanged, "messages are unchanged since they were imported");
-    tell(im->unreadable, "messages could not be read");
-    tell(im->refused, "messages were refused");
-    tell(counts->cut, "texts were longer than import-text-max and were cut");
-    tell(im->parentless, "replies answer a message that is not in the import: left without");
+    tell(im->unchanged, "unchanged since they were imported");
+    tell(im->unreadable, "could not be read");
+    tell(im->refused, "refused by the store's rules");
+    tell(counts->cut, "texts longer than import-text-max, cut with a mark");
+    tell(im->parentless, "replies to a message that is not there, taken without their link");
     if (im->report != NULL)
         fprintf(stderr, "each message left out, and why: %s\n", im->report_path);
 }
@@ -252,10 +259,11 @@ sb_cmd_import(int argc, char **argv)
     };
     const struct sb_cmdline line = {
         .command = SB_FOR_IMPORT,
-        .usage = "import [--data DIR] --format FORMAT [OPTION]... PATH...",
+        .usage = "import --data DIR --format FORMAT [OPTION]... PATH...",
         .about = "Reads exports into a data directory that nobody serves. The same export again\n"
                  "updates what it brought before. The last line on stdout is the summary.",
         .options = options,
+        .needs_data = true,
         .min_operands = 1,
         .max_operands = -1,
         .more_help = list_formats,

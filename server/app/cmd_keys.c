@@ -86,11 +86,12 @@ sb_cmd_keys(int argc, char **argv)
     const struct sb_option options[] = {{NULL, NULL, NULL, NULL, NULL}};
     const struct sb_cmdline line = {
         .command = SB_FOR_KEYS,
-        .usage = "keys list | rotate | drop ID [--data DIR]",
+        .usage = "keys list | rotate | drop ID --data DIR",
         .about =
             "list: the ids, newest first. rotate: makes a new key that signs; the others still\n"
             "verify. drop: removes one. A running server reads the keys again on SIGHUP.",
         .options = options,
+        .needs_data = true,
         .min_operands = 1,
         .max_operands = 2,
     };

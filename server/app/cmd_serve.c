@@ -19,7 +19,7 @@
 #include "core/types.h"
 
 /* Descriptors that are not clients: store, loop, log, listeners, files being served. */
-#define SPARE_DESCRIPTORS 64
+#define SPARE_DESCRIPTORS 256
 
 /* What the table's ranges cannot tell. */
 static int
@@ -48,37 +48,31 @@ check_settings(const struct sb_config *c, struct sb_listen *listen, char *why)
     return SB_ERR_BAD_REQUEST;
 }
 
-/* As many descriptors as connections need; fewer connections where that cannot be had. */
+/* What so many connections need: the network layer sets its limit by the same rule. */
+static uint64_t
+descriptors_for(uint64_t connections)
+{
+    return connections + connections / 8 + SPARE_DESCRIPTORS;
+}
+
+/* Raises the limit where that is allowed; takes fewer connections where it is not. */
 static void
-raise_descriptors(struct sb_config *c)
+fit_descriptors(struct sb_config *c)
 {
     struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+    uint64_t need = descriptors_for(c->max_connections);
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_max >= need)
         return;
-    rlim_t need = (rlim_t)c->max_connections + SPARE_DESCRIPTORS;
-    if (limit.rlim_cur < need)
-    {
-        struct rlimit raised = {.rlim_cur = need, .rlim_max = limit.rlim_max};
-        if (limit.rlim_max < need)
-            raised.rlim_max = need; /* root may */
-        if (setrlimit(RLIMIT_NOFILE, &raised) != 0)
-        {
-            raised.rlim_cur = raised.rlim_max = limit.rlim_max;
-            (void)setrlimit(RLIMIT_NOFILE, &raised);
-        }
-        if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-            return;
-    }
-    if (limit.rlim_cur < need)
-    {
-        uint64_t fit = limit.rlim_cur > 2 * SPARE_DESCRIPTORS ? limit.rlim_cur - SPARE_DESCRIPTORS
-                                                              : SPARE_DESCRIPTORS;
-        sb_log(SB_LOG_WARN, "serve",
-               "max-connections is lowered from %" PRIu64 " to %" PRIu64
-               ": the system allows %" PRIu64 " descriptors (ulimit -n)",
-               c->max_connections, fit, (uint64_t)limit.rlim_cur);
-        c->max_connections = fit;
-    }
+    struct rlimit raised = {.rlim_cur = need, .rlim_max = need};
+    if (setrlimit(RLIMIT_NOFILE, &raised) == 0)
+        return; /* a privileged process may */
+    uint64_t fit = limit.rlim_max > SPARE_DESCRIPTORS ? limit.rlim_max - SPARE_DESCRIPTORS : 0;
+    fit = fit * 8 / 9 > 0 ? fit * 8 / 9 : 1;
+    sb_log(SB_LOG_WARN, "serve",
+           "max-connections is lowered from %" PRIu64 " to %" PRIu64 ": the system allows %" PRIu64
+           " descriptors (ulimit -Hn)",
+           c->max_connections, fit, (uint64_t)limit.rlim_max);
+    c->max_connections = fit;
 }
 
 static int
@@ -87,7 +81,7 @@ run(struct sb_config *c, const struct sb_listen *listen)
     char why[SB_WHY] = "", url[320];
     struct sb_serve *s;
     signal(SIGPIPE, SIG_IGN);
-    raise_descriptors(c);
+    fit_descriptors(c);
     int rc = sb_serve_open(c, listen, &s, why);
     if (rc != 0)
         return sb_complain(rc == SB_ERR_BAD_REQUEST ? SB_EXIT_USAGE : sb_exit_code(rc), "%s", why);

@@ -162,6 +162,8 @@ print_help(const struct sb_cmdline *line)
     sb_config_help(stdout, line->command);
     printf("\nA setting is taken from the flag, else from the environment (SCROLLBACK_DATA for\n"
            "--data), else from the config file. TIME: 500ms, 10s, 15min, 1h. SIZE: 64KiB, 1MiB.\n");
+    if (line->needs_data)
+        printf("This command does not take the default of --data: name the directory.\n");
     if (line->more_help != NULL)
         line->more_help(stdout);
 }
@@ -184,6 +186,11 @@ sb_cmdline_parse(const struct sb_cmdline *line, int argc, char **argv, struct sb
     if (sb_config_load_env(c, line->command, getenv, why) != 0 ||
         (p.file != NULL && sb_config_load_file(c, p.file, why) != 0))
         return SB_CMDLINE_WRONG;
+    if (line->needs_data && c->source[SB_KEY_data] == SB_FROM_DEFAULT)
+    {
+        snprintf(why, SB_WHY, "--data is missing: which directory?");
+        return SB_CMDLINE_WRONG;
+    }
     return SB_CMDLINE_RUN;
 }
 

@@ -26,6 +26,7 @@ struct sb_cmdline
     const char *about;               /* paragraphs of --help between usage and options */
     const struct sb_option *options; /* ends with a NULL name */
     int min_operands, max_operands;  /* max -1: any number */
+    bool needs_data;                 /* the directory must be named, not taken by default */
     void (*more_help)(FILE *out);    /* at the end of --help; may be NULL */
 };
 

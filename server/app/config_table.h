@@ -62,7 +62,7 @@
       "a closing connection that does not take the close frame is reset after it")                 \
     X(DURATION, drain_timeout, "drain-timeout", SB_FOR_SERVE, 10 * SB_MS, SB_HOUR, "2s",           \
       "time for flushing and closing connections at a stop")                                       \
-    X(COUNT, max_connections, "max-connections", SB_FOR_SERVE, 1, 1000000, "20000",                \
+    X(COUNT, max_connections, "max-connections", SB_FOR_SERVE, 1, 1000000, "16384",                \
       "connections at a time")                                                                     \
     X(COUNT, max_connections_per_address, "max-connections-per-address", SB_FOR_SERVE, 0, 1000000, \
       "1000", "connections at a time from one address, 0: no limit; raise it behind a proxy")                   \

@@ -13,6 +13,8 @@
 
 #include "app/command.h"
 
+#define TOLD_MAX 10 /* lines for stderr */
+
 int
 sb_importer_open(struct sb_importer *im, int paths)
 {
@@ -72,15 +74,34 @@ put_text(FILE *f, struct sb_bytes text)
         fputc(text.data[i] < 0x20 || text.data[i] == 0x7f ? '?' : text.data[i], f);
 }
 
+/* "PLACE, id ID: WHY"; no id: "PLACE: WHY". */
 static void
-report_row(struct sb_importer *im, struct sb_bytes thread, struct sb_bytes id, const char *why)
+put_line(FILE *f, struct sb_bytes place, struct sb_bytes id, const char *why)
 {
-    if (!open_report(im))
+    put_text(f, place);
+    if (id.len != 0)
+    {
+        fputs(", id ", f);
+        put_text(f, id);
+    }
+    fputs(": ", f);
+    put_text(f, sb_bytes_str(why));
+    fputc('\n', f);
+}
+
+/* One message left out: into the report, and the first few to stderr too. */
+static void
+report(struct sb_importer *im, struct sb_bytes place, struct sb_bytes id, const char *why)
+{
+    if (open_report(im))
+        put_line(im->report, place, id, why);
+    if (im->told == TOLD_MAX)
         return;
-    put_text(im->report, thread);
-    fputs(", id ", im->report);
-    put_text(im->report, id);
-    fprintf(im->report, ": %s\n", why);
+    sb_progress_clear(&im->progress);
+    fputs("skipped: ", stderr);
+    put_line(stderr, place, id, why);
+    if (++im->told == TOLD_MAX)
+        fputs("further ones are told in the report only\n", stderr);
 }
 
 /* ---- batches ---- */
@@ -100,16 +121,32 @@ count_row(struct sb_importer *im, const struct sb_record *r, const struct sb_res
     if (result->err != 0)
     {
         im->refused++;
-        report_row(im, r->thread, r->import.message.source_id, sb_error_text(result->err));
+        report(im, r->thread, r->import.message.source_id, sb_error_text(result->err));
         return 0;
     }
-    im->added += result->outcome == SB_IMPORT_ADDED;
-    im->updated += result->outcome == SB_IMPORT_UPDATED;
-    im->unchanged += result->outcome == SB_IMPORT_UNCHANGED;
     int rc = 0;
-    if (result->outcome != SB_IMPORT_UNCHANGED)
+    switch (result->outcome)
+    {
+    case SB_IMPORT_ADDED:
+        im->added++;
         rc = sb_name_set_add(&im->touched, r->thread);
-    if (rc == 0 && result->parent_missing)
+        break;
+    case SB_IMPORT_UPDATED:
+        im->updated++;
+        rc = sb_name_set_add(&im->touched, r->thread);
+        break;
+    case SB_IMPORT_UNCHANGED:
+        im->unchanged++;
+        break;
+    case SB_IMPORT_AHEAD:
+        im->refused++;
+        report(im, r->thread, r->import.message.source_id, "its time is ahead of this clock");
+        return 0;
+    }
+    /* A row that was there already may come from a run that was stopped before its parent
+     * came; a link that is there is left as it is. */
+    if (rc == 0 && r->import.reply_to_id.len != 0 &&
+        (result->parent_missing || result->outcome != SB_IMPORT_ADDED))
         rc = remember_link(im, r);
     return rc;
 }
@@ -150,7 +187,7 @@ on_row(void *ctx, struct sb_bytes thread, const struct sb_record_import *row)
     if (!sb_name_ok(thread) || !sb_name_ok(row->message.by))
     {
         im->unreadable++;
-        report_row(im, thread, row->message.source_id, sb_error_text(SB_ERR_BAD_NAME));
+        report(im, thread, row->message.source_id, sb_error_text(SB_ERR_BAD_NAME));
         return 0;
     }
     im->failed = sb_batch_add_row(&im->batch, im->tenant, thread, row);
@@ -168,12 +205,7 @@ on_skipped(void *ctx, const char *where, const char *why)
 {
     struct sb_importer *im = ctx;
     im->unreadable++;
-    if (!open_report(im))
-        return;
-    put_text(im->report, sb_bytes_str(where));
-    fputs(": ", im->report);
-    put_text(im->report, sb_bytes_str(why));
-    fputc('\n', im->report);
+    report(im, sb_bytes_str(where), sb_bytes(NULL, 0), why);
 }
 
 static void

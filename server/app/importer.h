@@ -39,6 +39,7 @@ struct sb_importer
     struct sb_links links;
     struct sb_progress progress;
     FILE *report;
+    unsigned told; /* lines of the report that stderr got too */
 };
 
 /* 0 or SB_ERR_NO_MEMORY. */

@@ -137,6 +137,18 @@ parse_key_id(const json_t *kid, uint32_t *out)
     return id <= UINT32_MAX;
 }
 
+/* An outside issuer's name for its key says nothing here, there is one key; but it has to be a
+ * name: no path, no blank, nothing that could mean more to whoever logs it. */
+static bool
+key_name_ok(const json_t *kid)
+{
+    const char *s = json_string_value(kid);
+    size_t len = json_string_length(kid);
+    return len >= 1 && len <= 128 &&
+           strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.:=+~") ==
+               len;
+}
+
 /* The pinned algorithm, and the key that is named (0: none is). */
 static enum algorithm
 read_header(const json_t *header, uint32_t *key_id)
@@ -154,7 +166,7 @@ read_header(const json_t *header, uint32_t *key_id)
     if (alg == NULL || (kid != NULL && !json_is_string(kid)))
         return ALG_NONE;
     if (strcmp(alg, "EdDSA") == 0)
-        return ALG_EDDSA; /* there is one key: the issuer's name for it says nothing */
+        return kid == NULL || key_name_ok(kid) ? ALG_EDDSA : ALG_NONE;
     if (strcmp(alg, "HS256") != 0 || (kid != NULL && !parse_key_id(kid, key_id)))
         return ALG_NONE;
     return ALG_HS256;

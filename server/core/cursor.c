@@ -35,7 +35,8 @@ struct sb_walk
     uint64_t snapshot;
     uint64_t ends_us;   /* monotonic: first page + snapshot ttl */
     uint32_t last_used; /* table clock */
-    uint16_t newest;    /* slot of the cursor issued last */
+    uint16_t newest;    /* slot of the cursor issued last; NONE when that one is gone */
+    uint16_t cursors;   /* slots of this walk */
 };
 
 /* ---- wire form ---- */
@@ -136,6 +137,7 @@ remove_slot(struct sb_cursor_table *t, uint16_t gap)
     uint16_t last = (uint16_t)(t->n_slots - 1);
     struct sb_walk *walk = &t->walks[t->slots[gap].walk];
     free(t->slots[gap].place.name);
+    walk->cursors--;
     if (walk->newest == gap)
         walk->newest = NONE;
     if (gap != last)
@@ -163,20 +165,11 @@ remove_walk(struct sb_cursor_table *t, uint16_t gap)
     t->n_walks = last;
 }
 
-static bool
-walk_has_slot(const struct sb_cursor_table *t, uint16_t walk)
-{
-    for (uint16_t i = 0; i < t->n_slots; i++)
-        if (t->slots[i].walk == walk)
-            return true;
-    return false;
-}
-
 static void
 remove_empty_walks(struct sb_cursor_table *t)
 {
     for (uint16_t w = t->n_walks; w-- > 0;)
-        if (!walk_has_slot(t, w))
+        if (t->walks[w].cursors == 0)
             remove_walk(t, w);
 }
 
@@ -355,6 +348,7 @@ sb_cursor_issue(struct sb_cursor_table *t, const struct sb_cursor_ctx *c, const 
         .place = i->place, .expires_us = expires_us, .issued = ++t->clock, .walk = w};
     c->ports->random(c->ports->ctx, t->slots[n].handle, HANDLE);
     t->walks[w].newest = n;
+    t->walks[w].cursors++;
     t->walks[w].last_used = t->clock;
     write_cursor(c, t->slots[n].handle, i->now_ms + left_us / 1000, out);
     return 0;

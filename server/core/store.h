@@ -131,7 +131,8 @@ struct sb_store_ops
     /* max(now, the time of the last change): commit times never go back. */
     uint64_t (*change_time)(struct sb_txn *t, uint64_t now_ms);
 
-    /* Creates when thread->id is 0 (and sets it), else replaces. */
+    /* Creates when thread->id is 0 (and sets it; SB_ERR_EXISTS: the name is taken), else replaces:
+     * its strings are then views of the new record. */
     int (*thread_put)(struct sb_txn *t, struct sb_thread *thread);
     int (*member_put)(struct sb_txn *t, const struct sb_thread *thread, struct sb_bytes user,
                       const struct sb_member *m);

@@ -148,6 +148,17 @@ tick(struct reader *r, int64_t seconds)
     r->started = true;
 }
 
+/*
+ * Before the first line with a time. Its own time, for the identity, is the start of the day:
+ * a log that has no time yet keeps its ids when it grows.
+ */
+static void
+tick_before_first(struct reader *r)
+{
+    tick(r, first_time(r));
+    r->wall = r->day * DAY;
+}
+
 static bool
 blank(struct sb_bytes line)
 {
@@ -174,7 +185,7 @@ read_line(struct reader *r, struct sb_bytes raw, uint64_t number)
     if (line.timed)
         tick(r, line.seconds);
     else if (!r->started)
-        tick(r, first_time(r));
+        tick_before_first(r);
     struct sb_import_row *row = r->row;
     sb_import_row_begin(row, SB_LIT("irc"));
     sb_import_row_thread(row, r->channel);

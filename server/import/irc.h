@@ -45,7 +45,8 @@ void sb_irc_seen_finish(struct sb_irc_seen *s);
 /*
  * The id of a line: the first 16 bytes, in hex, of SHA-256 over channel, wall time, nick,
  * text and occurrence, each ended by a NUL. The time is the line's own (before it is raised or
- * put into a zone), so that another --tz gives the same ids. SB_ERR_NO_MEMORY.
+ * put into a zone; a line without one has that of the line before), so that another --tz gives
+ * the same ids. SB_ERR_NO_MEMORY.
  */
 int sb_irc_seen_id(struct sb_irc_seen *s, struct sb_bytes channel, int64_t wall,
                    struct sb_bytes nick, struct sb_bytes text, char out[SB_IRC_ID]);

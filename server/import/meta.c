@@ -96,6 +96,8 @@ write_map(struct sb_writer *w, const struct sb_json *v, unsigned depth)
     {
         if (shadowed(c))
             continue;
+        if (c->key.len > SB_MAX_KEY)
+            w->failed = true;
         sb_write_str(w, c->key);
         write_value(w, c, depth);
     }

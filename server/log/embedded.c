@@ -37,6 +37,7 @@ struct sb_change_log
     bool running; /* a batch is being applied or its results are being told */
     bool broken;  /* a commit's outcome is unknown: nothing more goes to the store */
     int err;      /* of the batch, written by the job */
+    int told_err; /* what the operator's log last said */
     size_t n;     /* records in the batch */
     const struct sb_record **records;
     struct entry **entries;
@@ -188,9 +189,12 @@ batch_done(void *arg)
     int err = l->err;
     if (err == 0)
         l->o.store->ops->publish(l->o.store);
-    else
-        sb_log(SB_LOG_ERROR, "log", "a batch of %zu changes was not stored: %s", l->n,
-               sb_error_name(err));
+    /* A full disk fails every batch: the state is told, not each batch. */
+    if (err != 0 && err != l->told_err)
+        sb_log(SB_LOG_ERROR, "log", "changes are not being stored: %s", sb_error_name(err));
+    else if (err == 0 && l->told_err != 0)
+        sb_log(SB_LOG_INFO, "log", "changes are being stored again");
+    l->told_err = err;
     tell_batch(l);
     if (err == SB_ERR_UNKNOWN_OUTCOME)
     {

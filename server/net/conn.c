@@ -117,25 +117,13 @@ submit(struct sb_conn *c, const struct sb_record *record, struct sb_opt_uint re)
     sb_conn_step(c, &ev);
 }
 
-static bool
-open_queue(struct sb_conn *c)
-{
-    struct sb_server *s = c->server;
-    if (sb_outq_is_open(&c->out))
-        return true;
-    struct sb_buf none = {0};
-    struct sb_buf *spare = s->n_spare > 0 ? &s->spare[--s->n_spare] : &none;
-    /* Replies may exceed the queue's maximum; what bounds them is that reading stops. */
-    return sb_outq_open(&c->out, spare, SIZE_MAX / 4) == 0;
-}
-
 void
 sb_conn_step(struct sb_conn *c, struct sb_event *ev)
 {
     struct sb_server *s = c->server;
     if (c->state != SB_CONN_OPEN)
         return;
-    if (!open_queue(c))
+    if (!sb_conn_open_queue(c))
     {
         sb_conn_reset(c);
         return;

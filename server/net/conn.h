@@ -1,15 +1,15 @@
 /*
  * conn.h - one client connection, from accept to close.
  *
- *      HTTP ──upgrade──▶ OPEN ──sb_conn_close──▶ CLOSING
- *        └───────────────┴── socket gone ──────────┴────▶ GONE
+ *      (greet ─▶) HTTP ──upgrade──▶ OPEN ──sb_conn_close──▶ CLOSING
+ *                   └───────────────┴── socket gone ──────────┴────▶ GONE
  *
- * HTTP serves requests; OPEN has a session; CLOSING has a close frame queued behind the
- * replies and reads on only to throw away, so that the frame is not lost to a reset; GONE
- * waits for the library to let go of it.
+ * HTTP is greeted (greet.c), then serves requests; OPEN has a session; CLOSING has a close frame
+ * queued behind the replies and reads on only to throw away, so that the frame is not lost to a
+ * reset; GONE waits for the library to let go of it.
  *
- * Life time: made at accept; freed when the library destroys its side. Between, the
- * library's opaque pointer names it.
+ * Life time: made at accept; freed when its greeting fails or when the library destroys its
+ * side. Between, the library's opaque pointer names it.
  */
 #ifndef SB_NET_CONN_H
 #define SB_NET_CONN_H
@@ -19,6 +19,7 @@
 #include "net/link.h"
 #include "net/outq.h"
 
+struct sb_greet;
 struct sb_server;
 struct lws;
 
@@ -34,11 +35,12 @@ struct sb_conn
 {
     struct sb_server *server;
     struct lws *wsi;            /* NULL until the library has it */
+    struct sb_greet *greet;     /* until the library has it */
     struct sb_session *session; /* while OPEN */
     struct sb_address *address;
     struct sb_link all;   /* of the server's connections */
     struct sb_link dirty; /* has output to flush in this turn */
-    struct sb_link wheel; /* its bucket of the timer wheel, from the upgrade on */
+    struct sb_link wheel; /* its bucket of the timer wheel; not between HTTP requests */
     struct sb_outq out;
     struct sb_buf in;     /* the message being assembled; an HTTP request's body */
     uint64_t heard_ms;    /* loop time of the last sign of life */
@@ -47,6 +49,7 @@ struct sb_conn
     uint64_t over_ms;     /* since when the queue is over its maximum; 0: it is not */
     uint64_t deadline_ms; /* CLOSING: reset after it */
     uint32_t slot;        /* in the server's table, while OPEN */
+    int kernel_queue;     /* bytes the kernel held for it at the last look */
     uint32_t pings;       /* sent; the next one's mark */
     uint16_t close_code;  /* CLOSING */
     uint16_t fragments;   /* of the message being assembled */
@@ -54,6 +57,7 @@ struct sb_conn
     bool assembling;      /* a message began and its last chunk is not here */
     bool rx_off;          /* not reading until the queue is shorter */
     bool close_written;   /* CLOSING: the frame left our hands */
+    bool requested;       /* HTTP: a whole request came */
     bool web_socket;      /* counted as one */
     bool keep_body;       /* HTTP: the body of this request is wanted */
 };
@@ -79,9 +83,13 @@ void sb_conn_step(struct sb_conn *c, struct sb_event *ev);
 void sb_conn_close(struct sb_conn *c, uint16_t code);
 /* Resets the connection, whatever its state. */
 void sb_conn_reset(struct sb_conn *c);
+/* Makes the queue ready for output. False: short of memory. */
+bool sb_conn_open_queue(struct sb_conn *c);
 /* Writes what the socket takes. */
 void sb_conn_flush(struct sb_conn *c);
-/* Deadlines; returns in how many ms to look again. */
+/* Deadlines; returns in how many ms to look again. SB_CHECK_NEVER: not by the clock, and the
+ * connection may be freed. */
+#define SB_CHECK_NEVER UINT64_MAX
 uint64_t sb_conn_check(struct sb_conn *c, uint64_t now_ms);
 
 #endif

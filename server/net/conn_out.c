@@ -7,6 +7,8 @@
  */
 #include "net/internal.h"
 
+#include <sys/ioctl.h>
+
 /* The session is waiting for hello, or a close for its end: looked at more often. */
 #define CHECK_SOON_MS 100
 #define CHECK_MS 1000
@@ -19,6 +21,23 @@ free_session(struct sb_conn *c)
     sb_table_remove(&c->server->table, c->slot);
     sb_session_destroy(c->session);
     c->session = NULL;
+}
+
+bool
+sb_conn_open_queue(struct sb_conn *c)
+{
+    struct sb_server *s = c->server;
+    if (sb_outq_is_open(&c->out))
+        return true;
+    struct sb_buf none = {0};
+    struct sb_buf *spare = &none;
+    if (s->n_spare > 0)
+    {
+        spare = &s->spare[--s->n_spare];
+        s->spare_bytes -= spare->cap;
+    }
+    /* Replies may exceed the queue's maximum; what bounds them is that reading stops. */
+    return sb_outq_open(&c->out, spare, SIZE_MAX / 4) == 0;
 }
 
 void
@@ -38,9 +57,7 @@ sb_conn_close(struct sb_conn *c, uint16_t code)
         c->rx_off = false;
         (void)lws_rx_flow_control(c->wsi, 1);
     }
-    struct sb_buf none = {0};
-    if ((!sb_outq_is_open(&c->out) && sb_outq_open(&c->out, &none, SIZE_MAX / 4) != 0) ||
-        sb_outq_close_frame(&c->out, code) != 0)
+    if (!sb_conn_open_queue(c) || sb_outq_close_frame(&c->out, code) != 0)
     {
         sb_conn_reset(c);
         return;
@@ -57,13 +74,16 @@ sb_conn_reset(struct sb_conn *c)
         return;
     if (c->session != NULL)
         free_session(c);
-    s->counters.resets++;
+    enum sb_conn_state was = c->state;
+    if (was != SB_CONN_HTTP)
+        s->counters.resets++;
     sb_outq_drop(&c->out);
     sb_link_remove(&c->dirty);
     sb_link_remove(&c->wheel);
     c->state = SB_CONN_GONE;
     const struct linger now = {.l_onoff = 1, .l_linger = 0};
-    (void)setsockopt(lws_get_socket_fd(c->wsi), SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+    if (was != SB_CONN_HTTP)
+        (void)setsockopt(lws_get_socket_fd(c->wsi), SOL_SOCKET, SO_LINGER, &now, sizeof(now));
     /* The library's own timeout is the one way that drops unsent bytes; armed outside its
      * callbacks it fires only at its next service, hence the wake-up. */
     lws_set_timeout(c->wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_ASYNC);
@@ -75,8 +95,11 @@ static void
 give_back(struct sb_conn *c)
 {
     struct sb_server *s = c->server;
-    if (s->n_spare < SB_SPARE_BUFFERS && c->out.buf.cap <= SB_SPARE_BYTES)
+    size_t cap = c->out.buf.cap;
+    if (s->n_spare < SB_SPARE_BUFFERS && cap <= SB_SPARE_BYTES &&
+        s->spare_bytes + cap <= SB_SPARE_ALL)
     {
+        s->spare_bytes += cap;
         s->spare[s->n_spare++] = c->out.buf;
         c->out.buf = (struct sb_buf){0};
     }
@@ -173,6 +196,23 @@ check_half_message(struct sb_conn *c, uint64_t now_ms)
     return false;
 }
 
+/* A peer on a slow link that takes a large page cannot answer pings that wait behind it, nor
+ * be faster: the kernel's queue for it, growing shorter or refilled, is the sign of life. */
+static void
+note_progress(struct sb_conn *c, uint64_t now_ms)
+{
+    int unsent = 0;
+    if (c->out.handed == 0 || ioctl(lws_get_socket_fd(c->wsi), TIOCOUTQ, &unsent) != 0)
+        return;
+    if (unsent != c->kernel_queue)
+    {
+        c->heard_ms = now_ms;
+        if (c->over_ms != 0)
+            c->over_ms = now_ms;
+    }
+    c->kernel_queue = unsent;
+}
+
 static bool
 check_heartbeat(struct sb_conn *c, uint64_t now_ms)
 {
@@ -188,9 +228,7 @@ check_heartbeat(struct sb_conn *c, uint64_t now_ms)
     if (now_ms - c->pinged_ms >= period)
     {
         c->pinged_ms = now_ms;
-        struct sb_buf none = {0};
-        if ((sb_outq_is_open(&c->out) || sb_outq_open(&c->out, &none, SIZE_MAX / 4) == 0) &&
-            sb_outq_ping_frame(&c->out, ++c->pings) == 0)
+        if (sb_conn_open_queue(c) && sb_outq_ping_frame(&c->out, ++c->pings) == 0)
             sb_turn_dirty(s, c);
     }
     return true;
@@ -219,17 +257,39 @@ check_period(const struct sb_server *s)
     return period < SB_WHEEL_MS ? SB_WHEEL_MS : period;
 }
 
+/* From accept to a whole request; drips count as silence. Between later requests the
+ * library's keep-alive timeout holds. */
+static uint64_t
+check_first_request(struct sb_conn *c, uint64_t now_ms)
+{
+    if (c->requested)
+        return SB_CHECK_NEVER;
+    if (now_ms < c->deadline_ms)
+        return c->deadline_ms - now_ms;
+    if (c->greet != NULL)
+        sb_greet_drop(c);
+    else
+        sb_conn_reset(c);
+    return SB_CHECK_NEVER;
+}
+
 uint64_t
 sb_conn_check(struct sb_conn *c, uint64_t now_ms)
 {
+    if (c->state == SB_CONN_HTTP)
+        return check_first_request(c, now_ms);
     if (c->state == SB_CONN_CLOSING)
     {
-        if (now_ms >= c->deadline_ms)
-            sb_conn_reset(c);
-        return CHECK_SOON_MS;
+        if (now_ms < c->deadline_ms)
+            return CHECK_SOON_MS;
+        sb_conn_reset(c);
+        return SB_CHECK_NEVER;
     }
     struct sb_event ev = {.kind = SB_EVENT_TICK};
+    note_progress(c, now_ms);
     sb_conn_step(c, &ev);
+    if (c->state == SB_CONN_GONE)
+        return SB_CHECK_NEVER;
     if (c->state != SB_CONN_OPEN || !check_half_message(c, now_ms) ||
         !check_slow_reader(c, now_ms) || !check_heartbeat(c, now_ms))
         return CHECK_SOON_MS;

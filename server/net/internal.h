@@ -22,8 +22,10 @@
 #define SB_RX_BUFFER 1024
 #define SB_WHEEL_MS 50
 #define SB_WHEEL_BUCKETS 64
-#define SB_SPARE_BUFFERS 32
+/* Output buffers kept for the next turn: so many, each at most, all together at most. */
+#define SB_SPARE_BUFFERS 256
 #define SB_SPARE_BYTES 65536
+#define SB_SPARE_ALL ((size_t)4 << 20)
 #define SB_BODY_MAX 1024
 
 /* Why an upgrade was refused: HTTP status, label of the counter. */
@@ -139,6 +141,7 @@ struct sb_server
     uint64_t wheel_at; /* bucket that the next tick looks at */
     struct sb_buf spare[SB_SPARE_BUFFERS];
     uint32_t n_spare;
+    size_t spare_bytes; /* their capacities together */
     struct sb_net_counters counters;
     struct sb_log_limit log_limit;
 };
@@ -159,6 +162,21 @@ void sb_server_own(struct sb_server *s, uv_handle_t *h);
 /* listen.c */
 int sb_listen_open(struct sb_server *s, char *why);
 void sb_listen_close(struct sb_server *s);
+/* Gives the library the connection and its socket. */
+void sb_listen_adopt(struct sb_conn *c, int fd);
+
+/* greet.c */
+enum sb_greet_verdict
+{
+    SB_GREET_MORE, /* the request line is not whole */
+    SB_GREET_PASS,
+    SB_GREET_REFUSE,
+};
+enum sb_greet_verdict sb_greet_judge(const char *line, size_t n);
+/* 0 or SB_ERR_: then the socket is still the caller's. */
+int sb_greet_start(struct sb_conn *c, int fd);
+/* Closes the socket and frees the connection. */
+void sb_greet_drop(struct sb_conn *c);
 
 /* ws.c: the library's one callback. */
 int sb_ws_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,

@@ -41,7 +41,7 @@ over_cap(const struct sb_server *s, const struct sb_address *a)
 }
 
 static void
-adopt(struct sb_server *s, int fd, const struct sockaddr *peer)
+take(struct sb_server *s, int fd, const struct sockaddr *peer)
 {
     struct sb_address *address = sb_address_take(&s->addresses, peer);
     if (address == NULL)
@@ -57,7 +57,21 @@ adopt(struct sb_server *s, int fd, const struct sockaddr *peer)
         close(fd);
         return;
     }
+    if (sb_greet_start(c, fd) != 0)
+    {
+        close(fd);
+        sb_conn_release(c);
+        return;
+    }
     s->counters.accepted++;
+    c->deadline_ms = sb_loop_ms(s) + s->settings.handshake_ms;
+    sb_timers_put(s, c, s->settings.handshake_ms);
+}
+
+void
+sb_listen_adopt(struct sb_conn *c, int fd)
+{
+    struct sb_server *s = c->server;
     lws_adopt_desc_t how = {
         .vh = s->vhost,
         .type = LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP | LWS_ADOPT_ALLOW_SSL,
@@ -95,7 +109,7 @@ accept_cb(uv_poll_t *poll, int status, int events)
             accept4(s->listen_fd, (struct sockaddr *)&peer, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd >= 0)
         {
-            adopt(s, fd, (struct sockaddr *)&peer);
+            take(s, fd, (struct sockaddr *)&peer);
             continue;
         }
         if (errno == EAGAIN || errno == EWOULDBLOCK)

@@ -23,6 +23,7 @@ set_default(uint64_t *value, uint64_t fallback)
 static void
 fill_defaults(struct sb_server_settings *set)
 {
+    set_default(&set->handshake_ms, 10000);
     set_default(&set->half_frame_ms, 10000);
     set_default(&set->out_queue_max, (uint64_t)1 << 20);
     set_default(&set->slow_reader_ms, 10000);
@@ -59,6 +60,14 @@ static void
 teardown(struct sb_server *s)
 {
     sb_listen_close(s);
+    struct sb_link *at = s->all.next;
+    while (at != &s->all)
+    {
+        struct sb_conn *c = SB_LINK_OF(at, struct sb_conn, all);
+        at = at->next;
+        if (c->greet != NULL)
+            sb_greet_drop(c);
+    }
     if (s->lws != NULL)
         lws_context_destroy(s->lws);
     uv_handle_t *own[] = {

@@ -21,6 +21,7 @@ struct sb_server_settings
     uint32_t max_connections;   /* WebSockets; 0: as many as descriptors allow */
     uint32_t max_connections_per_address; /* an IPv6 /64 counts as one; 0: no limit */
     uint64_t heartbeat_ms;         /* ping period; a connection silent for two is closed 4408 */
+    uint64_t handshake_ms;         /* from accept to a whole HTTP request; 0: 10 s */
     uint64_t half_frame_ms;        /* a message begun and not ended is closed after it: 10 s */
     uint64_t out_queue_max;        /* bytes queued per connection */
     uint64_t slow_reader_ms;       /* queue above its maximum for so long: 4413; 0: 10 s */

@@ -3,7 +3,7 @@
  *
  * A wheel of buckets, 50 ms each: a connection lies in the bucket of its next look, so a
  * tick touches only those that are due. The library's own timers are one sorted list and
- * are not used for connections that are upgraded. The timer stands still while the wheel
+ * are used between HTTP requests only. The timer stands still while the wheel
  * is empty.
  */
 #include "net/internal.h"
@@ -26,10 +26,10 @@ tick_cb(uv_timer_t *timer)
         struct sb_conn *c = SB_LINK_OF(due.next, struct sb_conn, wheel);
         sb_link_remove(&c->wheel);
         uint64_t again = sb_conn_check(c, now);
-        if (c->state == SB_CONN_OPEN || c->state == SB_CONN_CLOSING)
+        if (again != SB_CHECK_NEVER)
             sb_timers_put(s, c, again);
     }
-    if (s->n_web_sockets == 0)
+    if (s->n_sockets == 0)
         uv_timer_stop(timer);
 }
 

@@ -5,8 +5,7 @@
  * rule of RFC 6455 4.2.1 is therefore checked here. It never reads the callback's `in`,
  * which may point into freed headers (CVE-2025-11677).
  *
- * What no hook can see: bare LF line ends and repeated slashes or dot segments in the path,
- * which the library's parser has resolved before.
+ * What no hook can see: bare LF line ends. Odd spellings of the path are caught in greet.c.
  */
 #include "net/internal.h"
 

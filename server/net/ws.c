@@ -43,6 +43,7 @@ sb_ws_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, vo
         sb_conn_pong(c);
         return 0;
     case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
+        c->requested = true;
         return sb_upgrade_filter(c);
     case LWS_CALLBACK_ESTABLISHED:
         return sb_conn_established(c);
@@ -55,7 +56,11 @@ sb_ws_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, vo
     case LWS_CALLBACK_WSI_DESTROY:
         sb_conn_release(c);
         return 0;
+    case LWS_CALLBACK_FILTER_HTTP_CONNECTION: /* static files: no LWS_CALLBACK_HTTP follows */
+        c->requested = true;
+        return 0;
     case LWS_CALLBACK_HTTP:
+        c->requested = true;
         return sb_http_request(c);
     case LWS_CALLBACK_HTTP_BODY:
         return sb_http_body(c, in, len);

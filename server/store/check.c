@@ -179,9 +179,11 @@ sb_check_postings(struct sb_check *c, uint64_t thread, const struct sb_row *row)
         if (rc != 0)
             return rc;
         if (!there)
+        {
             sb_check_tell(c, &c->report->index_missing,
                           "thread %llu, seq %llu: a tag's entry is missing",
                           (unsigned long long)thread, (unsigned long long)row->pos.seq);
+        }
     }
     return 0;
 }
@@ -201,10 +203,14 @@ check_row(struct sb_check *c, struct sb_bytes k, struct sb_bytes value)
     c->report->rows++;
     int rc = sb_row_decode(SB_TABLE_MESSAGES, k, value, &row);
     if (rc != 0)
+    {
         sb_check_tell(c, &c->report->bad_checksums, "thread %llu, seq %llu: the message is damaged",
                       thread, (unsigned long long)row.pos.seq);
+    }
     else
+    {
         rc = sb_check_postings(c, thread, &row);
+    }
     if (rc != 0 && rc != SB_ERR_CORRUPT)
         return rc;
     rc = sb_store_seq_find(t, thread, row.pos.seq, &pos);
@@ -277,10 +283,12 @@ check_seqs_of(struct sb_check *c, const struct sb_thread *thread, uint64_t rows)
     if (rc != SB_ERR_NOT_FOUND)
         return rc;
     for (; missing > have; missing--)
+    {
         sb_check_tell(c, &c->report->lost,
                       "thread %llu: a message is lost, the first missing seq is "
                       "%llu",
                       (unsigned long long)thread->id, (unsigned long long)first);
+    }
     return 0;
 }
 

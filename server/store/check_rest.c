@@ -64,9 +64,11 @@ check_change(struct sb_check *c, struct sb_bytes k, struct sb_bytes value)
         sb_key_change(&key, sb_get64(k.data + 9));
         rc = sb_check_has(c, SB_TABLE_CHANGES, &key, &there);
         if (rc == 0 && (!there || value.len != SB_THREAD_CHANGE_LEN))
+        {
             sb_check_tell(c, &c->report->index_extra, "thread %llu: version %llu has no change",
                           (unsigned long long)sb_get64(k.data + 1),
                           (unsigned long long)sb_get64(k.data + 9));
+        }
         return rc;
     }
     c->report->changes++;
@@ -81,9 +83,11 @@ check_change(struct sb_check *c, struct sb_bytes k, struct sb_bytes value)
         rc = sb_check_has(c, SB_TABLE_CHANGES, &key, &there);
     }
     if (rc == 0 && !there)
+    {
         sb_check_tell(c, &c->report->index_missing,
                       "thread %llu: its entry of version %llu is gone",
                       (unsigned long long)change.thread, (unsigned long long)change.version);
+    }
     return rc;
 }
 

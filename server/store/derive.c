@@ -249,11 +249,13 @@ sb_store_collect_behind(struct sb_kv_txn *t, uint64_t derived, struct sb_tail *t
             continue;
         rc = sb_tail_add_row(tail, change.thread, change.pos, change.version);
         if (rc == 0 && change.has_nonce)
+        {
             rc = sb_tail_add_nonce(tail, &change.nonce,
                                    &(struct sb_nonce){.seq = change.pos.seq,
                                                       .at = change.pos.at,
                                                       .version = change.version,
                                                       .time_ms = change.time_ms});
+        }
         if (rc != 0)
             return rc;
     }

@@ -98,12 +98,16 @@ sb_directory_look(const char *dir, bool *exists, char *why)
     else if ((st.st_mode & (S_IRWXO)) != 0)
         snprintf(why, WHY, "%.256s/data.mdb can be read by everybody: chmod 600 it", dir);
     else if (st.st_size == 0)
+    {
         snprintf(why, WHY,
                  "%.256s/data.mdb is truncated: it is empty; remove it if nothing was "
                  "ever stored here, else restore a backup",
                  dir);
+    }
     else
+    {
         return 0;
+    }
     return SB_ERR_FOREIGN;
 }
 

@@ -17,7 +17,7 @@
 /* Creates the directory (0700) if it is missing. SB_ERR_IO. */
 int sb_directory_make(const char *dir, char *why);
 /* Takes the lock; the descriptor holds it until it is closed. SB_ERR_BUSY, SB_ERR_IO. */
-int sb_directory_lock(const char *dir, int *fd, char *why);
+int sb_directory_lock(const char *dir, int *out, char *why);
 /* Looks at data.mdb without opening it as a store. `exists` tells whether it is there.
  * SB_ERR_FOREIGN: empty, no file, or others may read it. */
 int sb_directory_look(const char *dir, bool *exists, char *why);

@@ -39,29 +39,17 @@ sb_store_publish(struct sb_store *store)
     s->horizon = s->committed.horizon;
 }
 
-static uint64_t
-bytes_used(struct sb_store_inner *s)
-{
-    uint64_t used = s->kv->ops->usage_bound(s->kv);
-    struct sb_kv_txn *t = s->reader.kv;
-    bool own = t == NULL;
-    if (own && s->kv->ops->begin(s->kv, false, &t) != 0)
-        return used;
-    (void)s->kv->ops->usage(t, &used);
-    if (own)
-        s->kv->ops->end(t);
-    return used;
-}
-
 static void
 store_stats(struct sb_store *store, struct sb_store_stats *out)
 {
     struct sb_store_inner *s = (struct sb_store_inner *)store;
+    uint64_t used = s->kv->ops->usage_bound(s->kv);
+    (void)s->kv->ops->usage(s->kv, &used); /* or the bound */
     *out = (struct sb_store_stats){
         .published = s->published,
         .epoch = s->identity.epoch,
         .horizon = s->horizon,
-        .bytes_used = bytes_used(s),
+        .bytes_used = used,
         .bytes_quota = s->quota,
         .behind = s->tail.n_rows,
     };
@@ -158,10 +146,12 @@ meta_load(struct sb_store_inner *s, struct sb_kv_txn *t, struct sb_store_failure
     if (value.data[8] != SB_LAYOUT_FORMAT)
     {
         if (why != NULL)
+        {
             snprintf(why->text, sizeof(why->text),
                      "the store has format %u, this program reads format %u: use the %s program",
                      value.data[8], SB_LAYOUT_FORMAT,
                      value.data[8] > SB_LAYOUT_FORMAT ? "newer" : "older");
+        }
         return SB_ERR_FOREIGN;
     }
     key_text(&key, SB_LIT("identity"));
@@ -250,9 +240,12 @@ begin_service(struct sb_store_inner *s, const struct sb_store_options *o,
     if (rc != 0)
         return rc;
     if (s->mode != SB_STORE_READ)
-        return sb_store_settle(&s->head);
-    rc = sb_tail_reserve(&s->tail, s->pending.n_rows > s->pending.n_nonces ? s->pending.n_rows
-                                                                           : s->pending.n_nonces);
+        rc = sb_store_settle(&s->head);
+    /* On a full disk what is behind stays in memory, so that reading goes on. */
+    if (s->mode != SB_STORE_READ && rc != SB_ERR_FULL)
+        return rc;
+    size_t n = s->pending.n_rows > s->pending.n_nonces ? s->pending.n_rows : s->pending.n_nonces;
+    rc = sb_tail_reserve(&s->tail, n + s->derive_after);
     if (rc == 0)
         sb_store_publish(&s->head);
     return rc;

@@ -105,8 +105,8 @@ int sb_store_membership_next(struct sb_txn *t, struct sb_bytes tenant, struct sb
                              uint64_t thread, uint64_t *thread_out);
 int sb_store_name_next(struct sb_txn *t, struct sb_bytes tenant, struct sb_bytes name,
                        uint64_t *thread_out);
-int sb_store_nonce_get(struct sb_txn *t, const struct sb_hash *key, struct sb_nonce *out);
-int sb_store_source_get(struct sb_txn *t, uint64_t thread, const struct sb_hash *key,
+int sb_store_nonce_get(struct sb_txn *t, const struct sb_hash *hash, struct sb_nonce *out);
+int sb_store_source_get(struct sb_txn *t, uint64_t thread, const struct sb_hash *id,
                         struct sb_source *out);
 
 /* walk.c */
@@ -139,7 +139,7 @@ int sb_store_row_insert(struct sb_txn *t, uint64_t thread, const struct sb_row *
 int sb_store_row_replace(struct sb_txn *t, uint64_t thread, const struct sb_row *row,
                          bool keep_past);
 int sb_store_nonce_put(struct sb_txn *t, const struct sb_hash *key, const struct sb_nonce *n);
-int sb_store_source_put(struct sb_txn *t, uint64_t thread, const struct sb_hash *key,
+int sb_store_source_put(struct sb_txn *t, uint64_t thread, const struct sb_hash *id,
                         const struct sb_source *src);
 int sb_store_reaction_put(struct sb_txn *t, uint64_t thread, uint64_t seq, struct sb_bytes emoji,
                           struct sb_bytes user, uint64_t version);

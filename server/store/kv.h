@@ -55,8 +55,8 @@ struct sb_kv_ops
                 struct sb_bytes *value);
     /* Entries of a table. */
     int (*count)(struct sb_kv_txn *t, enum sb_table table, uint64_t *out);
-    /* Bytes in use as committed before the transaction began. May walk a free list. */
-    int (*usage)(struct sb_kv_txn *t, uint64_t *out);
+    /* Bytes in use as committed. May walk a free list. Any thread. */
+    int (*usage)(struct sb_kv *kv, uint64_t *out);
     /* An upper bound of the same, at no cost. */
     uint64_t (*usage_bound)(struct sb_kv *kv);
     /* Everything committed is on disk afterwards. */

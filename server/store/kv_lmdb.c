@@ -271,29 +271,37 @@ lmdb_usage_bound(struct sb_kv *kv)
     return (info.me_last_pgno + 1) * st.ms_psize;
 }
 
-/* The free list is LMDB's table 0: transaction id → count and page numbers. */
+/* The free list is LMDB's table 0: transaction id → count and page numbers. Only a read
+ * transaction may look at it. */
 static int
-lmdb_usage(struct sb_kv_txn *txn, uint64_t *out)
+lmdb_usage(struct sb_kv *kv, uint64_t *out)
 {
-    struct lmdb_txn *t = (struct lmdb_txn *)txn;
+    struct lmdb *l = (struct lmdb *)kv;
+    MDB_txn *txn;
     MDB_cursor *c;
-    int rc = mdb_cursor_open(t->txn, 0, &c);
+    MDB_val k, v;
+    MDB_stat st;
+    uint64_t pages = 0, all = lmdb_usage_bound(kv);
+    int rc = mdb_txn_begin(l->env, NULL, MDB_RDONLY, &txn);
     if (rc != 0)
         return error_of(rc);
-    MDB_val k, v;
-    uint64_t pages = 0;
-    while ((rc = mdb_cursor_get(c, &k, &v, MDB_NEXT)) == 0)
+    rc = mdb_cursor_open(txn, 0, &c);
+    if (rc == 0)
     {
-        size_t n;
-        memcpy(&n, v.mv_data, sizeof(n));
-        pages += n;
+        while ((rc = mdb_cursor_get(c, &k, &v, MDB_NEXT)) == 0)
+        {
+            size_t n;
+            memcpy(&n, v.mv_data, sizeof(n));
+            pages += n;
+        }
+        mdb_cursor_close(c);
     }
-    mdb_cursor_close(c);
+    mdb_txn_abort(txn);
     if (rc != MDB_NOTFOUND)
         return error_of(rc);
-    MDB_stat st;
-    mdb_env_stat(((struct lmdb *)txn->kv)->env, &st);
-    *out = lmdb_usage_bound(txn->kv) - pages * st.ms_psize;
+    mdb_env_stat(l->env, &st);
+    pages *= st.ms_psize;
+    *out = pages < all ? all - pages : all;
     return 0;
 }
 

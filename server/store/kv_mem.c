@@ -407,9 +407,9 @@ mem_usage_bound(struct sb_kv *kv)
 }
 
 static int
-mem_usage(struct sb_kv_txn *txn, uint64_t *out)
+mem_usage(struct sb_kv *kv, uint64_t *out)
 {
-    *out = mem_usage_bound(txn->kv);
+    *out = mem_usage_bound(kv);
     return 0;
 }
 

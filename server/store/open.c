@@ -40,6 +40,8 @@ look(const struct sb_store_options *o, char *why)
     }
     if (o->mode == SB_STORE_BULK)
         return sb_directory_mark_unfinished(o->dir, why);
+    if (o->mode == SB_STORE_SERVE)
+        sb_directory_remove(o->dir, "data.mdb.new"); /* of a repack that was cut off */
     return 0;
 }
 

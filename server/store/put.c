@@ -83,7 +83,15 @@ sb_store_thread_put(struct sb_txn *txn, struct sb_thread *thread)
         return rc;
     memcpy(place, encoded, len);
     if (thread->id == 0)
+    {
         thread->id = t->state.last_thread = record.id;
+        return 0;
+    }
+    /* What the caller holds may have been views of the record that is gone. */
+    place += SB_THREAD_HEAD;
+    thread->tenant.data = place;
+    thread->name.data = place + thread->tenant.len;
+    thread->title.data = place + thread->tenant.len + thread->name.len;
     return 0;
 }
 

@@ -212,11 +212,13 @@ sb_tail_find_nonce(const struct sb_tail *t, const struct sb_hash *key, struct sb
     if (t->n_nonces == 0)
         return false;
     for (uint32_t i = t->nonce_chains[nonce_chain(t, key)]; i != 0; i = t->nonces[i - 1].next)
+    {
         if (memcmp(&t->nonces[i - 1].key, key, sizeof(*key)) == 0)
         {
             *out = t->nonces[i - 1].nonce;
             return true;
         }
+    }
     return false;
 }
 

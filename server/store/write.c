@@ -19,7 +19,7 @@ sb_store_write_begin(struct sb_store *store, struct sb_txn **out)
         return rc;
     uint64_t used = s->kv->ops->usage_bound(s->kv);
     if (used > s->quota)
-        rc = s->kv->ops->usage(kv, &used);
+        rc = s->kv->ops->usage(s->kv, &used);
     if (rc != 0)
     {
         s->kv->ops->end(kv);

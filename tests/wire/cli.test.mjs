@@ -181,7 +181,7 @@ scenario('contract, import: replies, kinds, tombstones, edits and sources come t
   assert.equal(pictured.attachments[0].type, 'image/png');
 });
 
-scenario('contract, import: bad rows are skipped, counted and told with their line; the rest comes in', async (s) => {
+scenario('contract, import: bad rows are skipped, counted and told with their line; the rest comes in, invalid UTF-8 mended', async (s) => {
   const dir = s.dir();
   const bad = ['{', '[]', 'null', '5', '{"thread":"t"}', '{"thread":"t","at":"x","by":"a","text":"x","id":"b1"}', line({ thread: '', at: T0, by: 'a', text: 'x', id: 'b2' }).trim(), line({ thread: 't', at: -5, by: 'a', text: 'x', id: 'b3' }).trim(), line({ thread: 't', at: T0, by: 5, text: 'x', id: 'b4' }).trim(), line({ thread: 't', at: T0, by: 'a', text: 'x' }).trim()];
   const source = file(s, 'rows.jsonl', Buffer.concat([
@@ -191,11 +191,13 @@ scenario('contract, import: bad rows are skipped, counted and told with their li
   const result = await importOf(dir, source);
   assert.equal(result.code, 0, result.stderr);
   const [imported, updated, skipped, threads] = summaryOf(result);
-  assert.deepEqual([imported, updated, threads], [4, 0, 1]);
-  assert.equal(skipped, bad.length + 1, result.stderr);
+  assert.deepEqual([imported, updated, threads], [5, 0, 1]);
+  assert.equal(skipped, bad.length, result.stderr);
   assert.match(result.stderr, /rows\.jsonl:4\b/, 'names file and line');
   const server = await s.server([], { dir });
-  assert.equal((await walk(await s.session(server, 'a'), 'load_older', 't')).rows.at(-1).text, 'last');
+  const { rows } = await walk(await s.session(server, 'a'), 'load_older', 't');
+  assert.equal(rows.at(-1).text, 'last');
+  assert.equal(rows[0].text, '\ufffd\ufffd');
 });
 
 scenario('contract, import: missing files, folders without a match and unreadable ones are exit 1, clear', async (s) => {

@@ -7,6 +7,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { scenario } from './lib/harness.mjs';
 import { order, seqs, walk } from './lib/pages.mjs';
 import { fixtures, projectRoot, run, sharedData } from './lib/server.mjs';
@@ -29,11 +30,27 @@ async function importInto(dir, format, source, args = []) {
   return { imported, updated, skipped, threads };
 }
 
-// What of a row both readers must agree on; a tombstone keeps its place only.
-const shown = (row) =>
-  row.deleted
-    ? { at: row.at, deleted: true }
-    : { at: row.at, by: row.by, text: row.text, ...(row.kind && row.kind !== 'message' ? { kind: row.kind } : {}) };
+// What of the rows both readers must agree on; a tombstone keeps its place only. Replies
+// are compared by the source's own ids: seqs are the server's.
+const shown = (rows) => {
+  const idOf = new Map(rows.map((row) => [row.seq, row.source?.id]));
+  return rows.map((row) => shownRow(row, row.source?.id, idOf.get(row.reply_to)));
+};
+
+const wantedOf = (rows) => {
+  const known = new Set(rows.filter((row) => !row.deleted).map((row) => row.id));
+  return inOrder(rows).map((row) => shownRow(row, row.id, known.has(row.reply_to_id) ? row.reply_to_id : undefined));
+};
+
+function shownRow(row, id, parent) {
+  if (row.deleted) return { at: row.at, deleted: true };
+  // The client's decoder drops a byte order mark at the start of a longer string.
+  const out = { at: row.at, by: row.by, text: row.text.replace(/^\ufeff/, ''), id };
+  if (row.kind && row.kind !== 'message') out.kind = row.kind;
+  for (const key of ['edited_at', 'mentions', 'attachments']) if (row[key] !== undefined) out[key] = row[key];
+  if (parent !== undefined) out.reply_to_id = parent;
+  return out;
+}
 
 // A stable order by time: what the files give is the order of ties.
 const inOrder = (rows) => rows.map((row, i) => ({ ...row, seq: row.seq ?? i + 1 })).sort(order);
@@ -45,21 +62,28 @@ async function compare(s, { format, source, args, options, limits = LIMITS }) {
   const total = [...expected.values()].reduce((sum, rows) => sum + rows.length, 0);
   const dir = s.dir();
   const first = await importInto(dir, format, source, args);
-  assert.deepEqual([first.imported, first.updated, first.threads], [total, 0, expected.size], format);
+  assert.deepEqual([first.imported, first.threads], [total, expected.size], format);
   const server = await s.server([], { dir });
   const svc = await s.service(server);
   const names = (await allThreads(svc)).sort();
   assert.deepEqual(names, [...expected.keys()].sort(), 'the threads');
   for (const [thread, rows] of expected) {
-    const wanted = inOrder(rows).map(shown);
     const reading = await walk(svc, 'load_older', thread, { limit: 200 });
-    assertSame(reading.rows.map(shown), wanted, thread);
+    assertSame(shown(reading.rows), wantedOf(rows), thread);
     await everyLimit(svc, thread, reading.rows, limits);
   }
   s.diagnostic(`${total} messages, ${expected.size} threads, ${first.skipped} skipped`);
   await server.stop();
   const again = await importInto(dir, format, source, args);
-  assert.deepEqual([again.imported, again.updated], [0, 0], 'the second time nothing is new');
+  assert.equal(again.imported, 0, 'the second time nothing is new');
+  // An export that holds an id twice, with two texts, updates the row to and fro.
+  if (first.updated === 0) assert.equal(again.updated, 0, 'the second time nothing is changed');
+  await server.start();
+  const reader = await s.service(server);
+  for (const [thread, rows] of expected) {
+    assertSame(shown((await walk(reader, 'load_older', thread)).rows), wantedOf(rows), `${thread}, after the second time`);
+  }
+  await server.stop();
   const checked = await run(['check', '--data', dir], { timeout: 300_000 });
   assert.equal(checked.code, 0, checked.stdout);
   return undefined;
@@ -80,7 +104,7 @@ async function everyLimit(client, thread, rows, limits) {
 function assertSame(got, wanted, what) {
   const n = Math.max(got.length, wanted.length);
   for (let i = 0; i < n; i++) {
-    if (JSON.stringify(got[i]) !== JSON.stringify(wanted[i])) {
+    if (!isDeepStrictEqual(got[i], wanted[i])) {
       assert.deepEqual({ i, row: got[i] }, { i, row: wanted[i] }, `${what}: ${got.length} rows, ${wanted.length} wanted`);
     }
   }
@@ -131,7 +155,7 @@ scenario('import and walk: the IRC logs of a large channel, 247,000 lines, both 
   const server = await s.server([], { dir });
   const svc = await s.service(server);
   const reading = await walk(svc, 'load_older', 'ubuntu', { limit: 200 });
-  assertSame(reading.rows.map(shown), inOrder(expected).map(shown), 'ubuntu');
+  assertSame(shown(reading.rows), wantedOf(expected), 'ubuntu');
   await everyLimit(svc, 'ubuntu', reading.rows, [7, 50, 200]);
   await oneByOne(s, server, reading.rows);
   await server.stop();

@@ -1,7 +1,7 @@
 /*
  * composer.js - writing a message: Enter sends, Shift+Enter breaks the line.
  */
-import { snippet } from './rows.js';
+import { REPLY, snippet } from './rows.js';
 
 export class Composer {
   #form;
@@ -41,7 +41,7 @@ export class Composer {
     this.#replyTo = message?.seq ?? null;
     this.#banner.box.hidden = message === null;
     if (message === null) return;
-    this.#banner.text.textContent = `↩ #${message.seq} ${message.by}: ${snippet(message)}`;
+    this.#banner.text.textContent = `${REPLY} #${message.seq} ${message.by}: ${snippet(message)}`;
     this.#text.focus();
   }
 

@@ -7,6 +7,8 @@
 import { h } from './dom.js';
 import { dayKey, dayName, fullTimeOf, hueOf, initials, sizeOf, timeOf } from './format.js';
 
+/** The arrow as a letter, not as an emoji. */
+export const REPLY = '↩\ufe0e';
 /** Rows of one author closer than this share one heading. */
 const GROUP_MS = 5 * 60_000;
 const QUIET_KINDS = new Set(['join', 'leave', 'system', 'notice']);
@@ -91,7 +93,7 @@ function quote(message, actions) {
   // Of a message that is not held only the number is shown: it may be hidden from this reader.
   const words = root === undefined || root.deleted ? null : h('span', { dir: 'auto' }, ` ${root.by}: ${snippet(root)}`);
   return h('button', { class: 'quote', type: 'button', 'aria-label': `Reply to message ${seq}: go there`,
-    on: { click: () => actions.open(seq) } }, h('b', {}, `↩ #${seq}`), words);
+    on: { click: () => actions.open(seq) } }, h('b', {}, `${REPLY} #${seq}`), words);
 }
 
 function text(message, actions) {
@@ -141,7 +143,7 @@ function reactions(map) {
 function tools(message, actions) {
   return h('div', { class: 'tools' },
     h('button', { type: 'button', title: 'Reply', 'aria-label': `Reply to message ${message.seq}`,
-      on: { click: () => actions.reply(message) } }, '↩'),
+      on: { click: () => actions.reply(message) } }, REPLY),
     h('button', { type: 'button', title: 'Show replies', 'aria-label': `Show replies to message ${message.seq}`,
       on: { click: () => actions.replies(message) } }, '⤷'));
 }

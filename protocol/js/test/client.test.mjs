@@ -287,6 +287,11 @@ test('a token is renewed on the open connection before it expires', async () => 
   assert.equal(w.backend.requests.filter((frame) => frame.op === 'hello').length, 2);
   assert.equal(w.network.sockets.length, 1);
   assert.equal(client.session, 1, 'cursors stay valid');
+  w.network.down = true;
+  w.network.last.closeFromServer(1006);
+  assert.equal(w.clock.timers.length, 1, 'only the next try: nothing is left to renew');
+  client.close();
+  assert.deepEqual(w.clock.timers, []);
 });
 
 test('nonsense from the server ends the client with bad_frame', async () => {
@@ -301,9 +306,11 @@ test('nonsense from the server ends the client with bad_frame', async () => {
 });
 
 test('a frame over the limit is refused here, and the connection lives', async () => {
-  const client = await connect(world().options);
+  const w = world();
+  const client = await connect(w.options);
   await assert.rejects(client.post('general', 'x'.repeat(70_000)),
     (error) => failsWith('too_large')(error) && typeof error.nonce === 'string');
+  assert.ok(w.backend.requests.every((frame) => frame.op !== 'post'), 'it was not sent');
   assert.deepEqual(seqs(await client.loadOlder('general', { limit: 1 })), [8]);
 });
 
@@ -315,5 +322,24 @@ test('no WebSocket at hand: a clear error', async () => {
     await assert.rejects(connect(options), failsWith('bad_request'));
   } finally {
     globalThis.WebSocket = had;
+  }
+});
+
+test('a listener that throws does not disturb the client', async () => {
+  const thrown = [];
+  const real = globalThis.queueMicrotask;
+  globalThis.queueMicrotask = (run) => real(() => {
+    try { run(); } catch (error) { thrown.push(error.message); } // what would be uncaught
+  });
+  try {
+    const w = world({ onEvent: () => { throw new Error('listener'); } });
+    const client = await connect(w.options);
+    w.network.last.deliver({ ev: 'typing' });
+    assert.deepEqual(seqs(await client.loadOlder('general', { limit: 1 })), [8]);
+    await settle();
+    assert.deepEqual(thrown, ['listener']);
+    client.close();
+  } finally {
+    globalThis.queueMicrotask = real;
   }
 });

@@ -11,3 +11,6 @@ type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B 
 const serverCodes: Equal<(typeof code.SERVER_CODES)[number], declared.ServerCode> = true;
 const clientCodes: Equal<(typeof code.CLIENT_CODES)[number], declared.ClientCode> = true;
 export { serverCodes, clientCodes };
+
+// A browser's own WebSocket fits.
+export const domSocket: declared.SocketConstructor = WebSocket;

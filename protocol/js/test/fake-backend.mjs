@@ -108,6 +108,7 @@ export class FakeBackend {
     const t = this.#thread(session, { thread });
     if (t.members.get(session.user) === 'reader') throw new Refusal('forbidden', 'a reader does not post');
     if (typeof text !== 'string' || text === '') throw new Refusal('bad_request', 'a post needs a text');
+    if (Buffer.byteLength(text) > 49152) throw new Refusal('too_large', 'a text has at most 48 KiB');
     const key = `${session.user}\n${nonce}`;
     const first = nonce === undefined ? undefined : t.nonces.get(key);
     if (first !== undefined) return { ...first, duplicate: true };

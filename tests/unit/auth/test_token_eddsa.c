@@ -14,7 +14,7 @@
 #include "forge.h"
 
 #define NOW UINT64_C(1700000000000)
-#define HEADER "{\"alg\":\"EdDSA\",\"kid\":\"issuer/2024\"}"
+#define HEADER "{\"alg\":\"EdDSA\",\"kid\":\"issuer:2024\"}"
 #define PAYLOAD "{\"sub\":\"alice\",\"exp\":1700000060}"
 
 static struct sb_keys keys;
@@ -117,8 +117,16 @@ test_another_issuer(void **state)
     assert_false(accepted(token));
     forge_eddsa(token, "{\"alg\":\"EdDSA\",\"jwk\":{\"kty\":\"OKP\"}}", PAYLOAD, secret_key);
     assert_false(accepted(token));
-    forge_eddsa(token, "{\"alg\":\"EdDSA\",\"kid\":7}", PAYLOAD, secret_key);
-    assert_false(accepted(token));
+    static const char *const kids[] = {"7",          "null", "\"\"",    "\"../../x\"",
+                                       "\"/dev/x\"", "[]",   "\"a b\"", "\"a\\nb\""};
+    for (size_t i = 0; i < sizeof(kids) / sizeof(kids[0]); i++)
+    {
+        char header[256];
+        snprintf(header, sizeof(header), "{\"alg\":\"EdDSA\",\"kid\":%s}", kids[i]);
+        forge_eddsa(token, header, PAYLOAD, secret_key);
+        if (accepted(token))
+            fail_msg("accepted kid %s", kids[i]);
+    }
     forge_eddsa(token, "{\"alg\":\"EdDSA\",\"crit\":[\"exp\"]}", PAYLOAD, secret_key);
     assert_false(accepted(token));
 }

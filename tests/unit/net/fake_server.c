@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <uv.h>
 
 #include "fake_core.h"
@@ -118,7 +119,7 @@ option(struct sb_server_settings *set, const char *word)
         {"heartbeat", &set->heartbeat_ms},  {"half-frame", &set->half_frame_ms},
         {"out-queue", &set->out_queue_max}, {"slow-reader", &set->slow_reader_ms},
         {"close", &set->close_ms},          {"drain", &set->drain_ms},
-        {"commit", &app.commit_ms},
+        {"handshake", &set->handshake_ms},  {"commit", &app.commit_ms},
     };
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         if (strlen(numbers[i].key) == n && strncmp(word, numbers[i].key, n) == 0)
@@ -138,6 +139,11 @@ option(struct sb_server_settings *set, const char *word)
         set->max_connections = (uint32_t)number;
     else if (strncmp(word, "per-address=", 12) == 0)
         set->max_connections_per_address = (uint32_t)number;
+    else if (strncmp(word, "files=", 6) == 0)
+    {
+        const struct rlimit few = {(rlim_t)number, (rlim_t)number};
+        (void)setrlimit(RLIMIT_NOFILE, &few);
+    }
     else if (strncmp(word, "waiting=", 8) == 0)
         app.max = (size_t)number;
     else if (strncmp(word, "demo=", 5) == 0)

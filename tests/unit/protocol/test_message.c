@@ -56,11 +56,16 @@ test_no_allocation(void **state)
     (void)state;
 #if COUNTS_ALLOCATIONS
     static uint8_t out[4096];
+    static char many[200000] = "{'op':'threads','id':1,'x':[0";
+    for (size_t i = 0, at = strlen(many); i < SB_MAX_ELEMENTS - 8; i++, at += 2)
+        memcpy(many + at, ",0", 3);
+    memcpy(many + strlen(many), "]}", 3);
     const char *const frames[] = {
         "{'op':'load_older','id':1,'thread':'t','filter':{'by':['a','b'],'has':['image']}}",
         "{'op':'post','id':1,'thread':'t','text':{'$repeat':['x',40000]},'meta':{'a':[1,2,{}]}}",
         "{'op':'hello','id':1,'token':'t','seen':{'a':1,'b':2}}",
         "{'op':'post','id':1,'thread':'t','text':''}",
+        many,
     };
     struct sb_decoder *d = sb_decoder_create();
     for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++)

@@ -41,6 +41,8 @@ void fixture_close(struct fixture *f);
 /* A new empty directory below the system's temporary one. */
 void fixture_make_dir(char out[64]);
 void fixture_remove_dir(const char *dir);
+/* Opens the store of a directory or fails the test with the sentence that it was refused with. */
+struct sb_store *fixture_open_dir(const char *dir, enum sb_store_mode mode);
 /* Options of a store in a directory. */
 struct sb_store_options fixture_options(const char *dir, enum sb_store_mode mode);
 
@@ -70,6 +72,15 @@ struct sb_pos fixture_post_now(struct sb_store *s, uint64_t thread, const char *
 int fixture_edit(struct sb_txn *t, uint64_t thread, struct sb_pos pos, const char *text,
                  uint64_t tag, bool keep_past, uint64_t *version);
 void fixture_commit(struct sb_store *s, struct sb_txn *t);
+
+/* Below the port, in a transaction of its own: changes the byte at `at` of an entry's value,
+ * removes the entry, puts one. */
+void fixture_flip(struct sb_store *s, enum sb_table table, const struct sb_key *key, size_t at);
+void fixture_raw_del(struct sb_store *s, enum sb_table table, const struct sb_key *key);
+void fixture_raw_put(struct sb_store *s, enum sb_table table, const struct sb_key *key,
+                     struct sb_bytes value);
+/* Puts another store's content, entry by entry, beside this one's: true when they are equal. */
+bool fixture_same(struct sb_store *a, struct sb_store *b);
 
 /* 0 when sb_store_check finds nothing wrong; problems are printed. */
 int fixture_check(struct sb_store *s, struct sb_store_report *report);

@@ -1,6 +1,7 @@
 /* kv_fault.c - see kv_fault.h. */
 #include "kv_fault.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -23,17 +24,18 @@ struct kv_fault
 {
     struct sb_kv head;
     struct sb_kv *inner;
-    bool keep, hit;
+    bool keep, hit, writes_only;
     uint64_t left; /* calls until one fails; 0: none will */
-    int code, open;
+    int code;
+    atomic_int open; /* a reader and a writer may be on two threads */
     struct fault_txn txns[2];
 };
 
 static int
-fault(struct sb_kv *kv)
+fault(struct sb_kv *kv, bool write)
 {
     struct kv_fault *f = (struct kv_fault *)kv;
-    if (f->left == 0 || --f->left != 0)
+    if (f->left == 0 || (f->writes_only && !write) || --f->left != 0)
         return 0;
     f->hit = true;
     return f->code;
@@ -50,7 +52,7 @@ fault_begin(struct sb_kv *kv, bool write, struct sb_kv_txn **out)
 {
     struct kv_fault *f = (struct kv_fault *)kv;
     struct fault_txn *t = &f->txns[write];
-    int rc = fault(kv);
+    int rc = fault(kv, false);
     if (rc == 0)
         rc = f->inner->ops->begin(f->inner, write, &t->inner);
     if (rc != 0)
@@ -72,7 +74,7 @@ fault_end(struct sb_kv_txn *t)
 static int
 fault_commit(struct sb_kv_txn *t)
 {
-    int rc = fault(t->kv);
+    int rc = fault(t->kv, true);
     if (rc != 0)
     {
         fault_end(t);
@@ -85,7 +87,7 @@ fault_commit(struct sb_kv_txn *t)
 static int
 fault_get(struct sb_kv_txn *t, enum sb_table table, struct sb_bytes key, struct sb_bytes *value)
 {
-    int rc = fault(t->kv);
+    int rc = fault(t->kv, false);
     return rc != 0 ? rc : inner_txn(t)->kv->ops->get(inner_txn(t), table, key, value);
 }
 
@@ -93,14 +95,14 @@ static int
 fault_put(struct sb_kv_txn *t, enum sb_table table, struct sb_bytes key, size_t len, unsigned flags,
           uint8_t **place)
 {
-    int rc = fault(t->kv);
+    int rc = fault(t->kv, true);
     return rc != 0 ? rc : inner_txn(t)->kv->ops->put(inner_txn(t), table, key, len, flags, place);
 }
 
 static int
 fault_del(struct sb_kv_txn *t, enum sb_table table, struct sb_bytes key)
 {
-    int rc = fault(t->kv);
+    int rc = fault(t->kv, false);
     return rc != 0 ? rc : inner_txn(t)->kv->ops->del(inner_txn(t), table, key);
 }
 
@@ -109,7 +111,7 @@ fault_cursor(struct sb_kv_txn *txn, enum sb_table table, struct sb_kv_cursor **o
 {
     struct fault_txn *t = (struct fault_txn *)txn;
     struct fault_cursor *c = &t->cursors[table];
-    int rc = fault(txn->kv);
+    int rc = fault(txn->kv, false);
     if (rc == 0)
         rc = t->inner->kv->ops->cursor(t->inner, table, &c->inner);
     if (rc != 0)
@@ -124,7 +126,7 @@ fault_move(struct sb_kv_cursor *cursor, enum sb_kv_move move, struct sb_bytes *k
            struct sb_bytes *value)
 {
     struct sb_kv_cursor *inner = ((struct fault_cursor *)cursor)->inner;
-    int rc = fault(cursor->txn->kv);
+    int rc = fault(cursor->txn->kv, false);
     return rc != 0 ? rc : inner->txn->kv->ops->move(inner, move, key, value);
 }
 
@@ -135,9 +137,10 @@ fault_count(struct sb_kv_txn *t, enum sb_table table, uint64_t *out)
 }
 
 static int
-fault_usage(struct sb_kv_txn *t, uint64_t *out)
+fault_usage(struct sb_kv *kv, uint64_t *out)
 {
-    return inner_txn(t)->kv->ops->usage(inner_txn(t), out);
+    struct sb_kv *inner = ((struct kv_fault *)kv)->inner;
+    return inner->ops->usage(inner, out);
 }
 
 static uint64_t
@@ -208,7 +211,14 @@ kv_fault_arm(struct kv_fault *f, uint64_t n, int code)
 {
     f->left = n;
     f->code = code;
-    f->hit = false;
+    f->hit = f->writes_only = false;
+}
+
+void
+kv_fault_arm_writes(struct kv_fault *f, uint64_t n, int code)
+{
+    kv_fault_arm(f, n, code);
+    f->writes_only = true;
 }
 
 bool

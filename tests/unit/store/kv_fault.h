@@ -16,6 +16,8 @@ void kv_fault_destroy(struct kv_fault *f);
 
 /* The n-th call from now (1: the next) returns `code`, once. 0: none. */
 void kv_fault_arm(struct kv_fault *f, uint64_t n, int code);
+/* The same, of puts and commits only. */
+void kv_fault_arm_writes(struct kv_fault *f, uint64_t n, int code);
 /* Whether the armed call came. */
 bool kv_fault_hit(const struct kv_fault *f);
 /* Transactions that are open. */

@@ -189,9 +189,11 @@ check_postings(struct model *m, struct sb_txn *t, int th)
         pos = next;
     }
     for (int i = 0; i < m->n_rows[th]; i++)
+    {
         for (int j = 0; j < m->rows[th][i].n_states; j++)
             if (m->rows[th][i].states[j].tag == tag)
                 assert_true(seen[m->rows[th][i].pos.seq]);
+    }
 }
 
 static void

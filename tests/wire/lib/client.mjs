@@ -103,21 +103,29 @@ export class Client {
   }
 
   // Sends {op, id, ...fields}; gives the reply, an error reply too.
-  request(op, fields = {}, { id = this.nextId++ } = {}) {
+  async request(op, fields = {}, { id = this.nextId++ } = {}) {
+    this.mustBeOpen();
     const promise = this.reply(id);
-    this.sendRaw(encode({ op, id, ...fields }, { ignoreUndefined: true, useBigInt64: true }));
+    // With useBigInt64 the encoder writes other numbers past 32 bits as floats.
+    const useBigInt64 = Object.values(fields).some((value) => typeof value === 'bigint');
+    this.sendRaw(encode({ op, id, ...fields }, { ignoreUndefined: true, useBigInt64 }));
     return promise;
   }
 
   // A request whose bytes the caller made; `id` is what it holds.
-  requestRaw(bytes, id) {
+  async requestRaw(bytes, id) {
+    this.mustBeOpen();
     const promise = this.reply(id);
     this.sendRaw(bytes);
     return promise;
   }
 
-  sendRaw(bytes) {
+  mustBeOpen() {
     if (this.ws.readyState !== WebSocket.OPEN) throw new Closed(this.closeCode, 'not open');
+  }
+
+  sendRaw(bytes) {
+    this.mustBeOpen();
     this.ws.send(bytes, { binary: true });
   }
 

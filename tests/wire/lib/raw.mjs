@@ -93,6 +93,12 @@ export class Raw {
     return this.data.subarray(0, end < 0 ? undefined : end).toString('latin1');
   }
 
+  // Waits for as many bytes behind the head as Content-Length tells.
+  async wholeBody(ms = 15_000) {
+    const length = Number(/^content-length: (\d+)$/im.exec(this.headerText())?.[1] ?? 0);
+    await this.until((data) => data.length >= data.indexOf('\r\n\r\n') + 4 + length, ms, 'body');
+  }
+
   // Upgrades; what came behind the answer's head stays in `data`.
   async upgrade(options) {
     this.write(upgradeText(options));
