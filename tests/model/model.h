@@ -39,7 +39,8 @@ struct asked
     int limit;
     enum ref_scope scope;
     struct ref_pos join;
-    bool misused;   /* the cursor does not belong here */
+    bool misused; /* the cursor does not belong here */
+    uint64_t page_bytes;
     bool may_stop;  /* page_bytes or the budget may cut it short */
     bool may_evict; /* its cursor may be gone */
 };

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "frame_kit.h"
+
 /* ---- requests ---- */
 
 static struct ref_filter
@@ -136,6 +138,22 @@ has_cursor(const json_t *reply, const char *key)
     return !json_is_null(v);
 }
 
+/* "...or when the next row would take it past page_bytes (at least one row)". */
+static void
+check_bytes(const struct asked *a, const json_t *messages)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < json_array_size(messages); i++)
+    {
+        struct sb_bytes b = kit_pack_value(json_array_get(messages, i));
+        bytes += b.len;
+        kit_free(b);
+    }
+    if (json_array_size(messages) > 1 && bytes > a->page_bytes)
+        mismatch("%llu bytes in a page of %llu", (unsigned long long)bytes,
+                 (unsigned long long)a->page_bytes);
+}
+
 static void
 check_page(struct model *m, const struct asked *a, const json_t *reply)
 {
@@ -165,6 +183,8 @@ check_page(struct model *m, const struct asked *a, const json_t *reply)
         pos = a->newer ? want[count - 1]->pos : want[first]->pos;
     if (next)
         hold(m, a, reply, key, pos);
+    if (a->page_bytes != 1 << 20)
+        check_bytes(a, got);
     m->rows += (uint64_t)count;
 }
 
@@ -300,6 +320,7 @@ ask(struct model *m, const struct asked *a, const struct text *request)
          user_names[m->readers[a->reader].who.user], request->b);
     w->asked = *a;
     w->asked.may_stop = m->short_pages;
+    w->asked.page_bytes = m->k.settings.page_bytes;
     w->asked.may_evict = m->readers[a->reader].issued > SB_MAX_PAGE / 4;
     w->id = ck_send(c, "%s", request->b);
     poll_replies(m);

@@ -328,6 +328,58 @@ test_no_candidate_for_long(void **state)
     ck_close(&k);
 }
 
+/*
+ * Rows that fall out between the slices and the reply: what is left still keeps to the
+ * page's bytes, and a row that fits now is taken.
+ */
+static void
+test_reread_keeps_to_the_bytes(void **state)
+{
+    (void)state;
+    static struct sb_scan s;
+    static struct sb_filter f;
+    static char text[1000];
+    struct sb_access access = {.scope = SB_SCOPE_MEMBER};
+    const size_t lengths[] = {100, 100, 900, 100};
+    ck_open(&k, 0);
+    ck_thread(&k, "t", SB_HISTORY_ALL, SB_ACCESS_MEMBERS);
+    for (int i = 0; i < 4; i++)
+    {
+        memset(text, 'x', lengths[i]);
+        text[lengths[i]] = '\0';
+        ck_post(&k, "t", "a", text);
+        ck_pass_ms(&k, 1);
+    }
+    struct sb_txn *txn;
+    assert_int_equal(k.store->ops->read_begin(k.store, &txn), 0);
+    assert_int_equal(k.store->ops->thread_find(txn, SB_LIT("acme"), SB_LIT("t"), &thread), 0);
+    sb_filter_init(&f, k.store, &(struct sb_filter_frame){0});
+    for (uint64_t bytes_max = 300; bytes_max < 2000; bytes_max += 10)
+        for (uint64_t gone = 0; gone < 4; gone++)
+        {
+            access.floor = SB_POS_MIN;
+            sb_scan_init(&s, thread.id, k.store->ops->published(k.store), SB_NEWER, SB_POS_MIN,
+                         &access, &f, 50, bytes_max);
+            assert_int_equal(sb_scan_run(&s, txn, &k.ports, UINT64_MAX), 0);
+            access.floor = (struct sb_pos){CK_START_MS + gone - 1, gone};
+            assert_int_equal(sb_scan_reread(&s, txn), 0);
+            assert_int_equal(sb_scan_run(&s, txn, &k.ports, UINT64_MAX), 0);
+            uint64_t bytes = 0;
+            uint32_t kept = sb_scan_kept(&s);
+            for (uint32_t i = 0; i < kept; i++)
+            {
+                bytes += s.hits[i].body.len;
+                assert_int_equal(s.hits[i].pos.seq, gone + 1 + i);
+            }
+            assert_true(kept == 1 || bytes <= bytes_max);
+            assert_int_equal(s.ended, gone + kept == 4);
+            if (s.full)
+                assert_true(bytes + s.hits[kept].body.len > bytes_max);
+        }
+    k.store->ops->read_end(txn);
+    ck_close(&k);
+}
+
 int
 main(void)
 {
@@ -336,6 +388,7 @@ main(void)
         cmocka_unit_test(test_some_written),
         cmocka_unit_test(test_none_written),
         cmocka_unit_test(test_no_candidate_for_long),
+        cmocka_unit_test(test_reread_keeps_to_the_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
