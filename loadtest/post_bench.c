@@ -77,7 +77,7 @@ file_mb(const char *dir)
 }
 
 static struct sb_thread threads[THREADS];
-static char names[THREADS][16];
+static char names[THREADS][24];
 
 static struct sb_store *
 open_store(const char *dir, enum sb_store_mode mode, uint32_t derive_after)

@@ -199,6 +199,14 @@ next_frame(struct sb_ws *w, struct sb_bytes *payload)
     return p[0] & 0x0F;
 }
 
+static uint16_t
+close_code(struct sb_bytes payload)
+{
+    if (payload.len < 2)
+        return 1005; /* none was given */
+    return (uint16_t)((unsigned)payload.data[0] << 8 | payload.data[1]);
+}
+
 bool
 sb_ws_take(struct sb_ws *w, struct sb_bytes *out, uint16_t *closed)
 {
@@ -218,7 +226,7 @@ sb_ws_take(struct sb_ws *w, struct sb_bytes *out, uint16_t *closed)
             return false;
         if (op == OP_CLOSE)
         {
-            *closed = payload.len >= 2 ? (uint16_t)(payload.data[0] << 8 | payload.data[1]) : 1005;
+            *closed = close_code(payload);
             return false;
         }
     }

@@ -267,9 +267,12 @@ sb_scan_run(struct sb_scan *s, struct sb_txn *txn, const struct sb_ports *ports,
 int
 sb_scan_reread(struct sb_scan *s, struct sb_txn *txn)
 {
-    uint32_t kept = 0;
+    uint32_t had = s->n;
+    s->n = 0;
     s->bytes = 0;
-    for (uint32_t i = 0; i < s->n; i++)
+    s->full = false;
+    /* Taken again one by one: what fits the page is another question when a row fell out. */
+    for (uint32_t i = 0; i < had && !s->full; i++)
     {
         struct sb_row row;
         int rc = txn->store->ops->row_get(txn, s->thread, s->hits[i].pos, s->version, &row);
@@ -277,11 +280,12 @@ sb_scan_reread(struct sb_scan *s, struct sb_txn *txn)
             continue;
         if (rc != 0)
             return rc;
-        s->hits[kept++] = (struct sb_hit){row.pos, row.body};
-        s->bytes += row.body.len;
+        take(s, &row);
+        if (s->full)
+        {
+            s->pos = row.pos;
+            s->ended = false;
+        }
     }
-    if (kept != s->n)
-        s->full = false;
-    s->n = kept;
     return 0;
 }

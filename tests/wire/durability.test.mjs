@@ -211,6 +211,31 @@ async function refusesUntilClosed(s, dir, file, open, closed) {
   fs.chmodSync(file, closed);
 }
 
+scenario('hostile, store: past the quota writes are refused as unavailable, reads go on, also after a restart', { timeout: 180_000 }, async (s) => {
+  const server = await s.server(['--quota', '4MiB']);
+  const svc = await s.service(server);
+  await svc.ok('create_thread', { thread: 't', members: { w0: 'writer' } });
+  const w0 = await s.session(server, 'w0');
+  let stored = 0;
+  for (let refusal; refusal === undefined; ) {
+    const reply = await w0.request('post', { thread: 't', text: 'q'.repeat(20_000) });
+    refusal = reply.error;
+    if (refusal) assert.equal(refusal.code, 'unavailable', JSON.stringify(refusal));
+    else stored++;
+    assert.ok(stored < 2000, 'the quota was never reached');
+  }
+  assert.ok(stored > 20, `${stored} posts in 4 MiB`);
+  assert.equal((await walk(w0, 'load_older', 't', { limit: 50 })).rows.length, stored);
+  assert.equal((await fetch(`${server.http}/healthz`)).status, 200, 'reads work');
+  await w0.refused('unavailable', 'post', { thread: 't', text: 'q'.repeat(20_000) });
+  await server.stop();
+  await server.start(['--quota', '64MiB']);
+  const back = await s.session(server, 'w0');
+  const post = await back.ok('post', { thread: 't', text: 'room again' });
+  assert.equal(post.seq, stored + 1, 'a refused post took no seq');
+  assert.equal((await walk(back, 'load_older', 't', { limit: 50 })).rows.length, stored + 1);
+});
+
 scenario('program: what one run wrote the next one reads, and `check` finds nothing wrong', async (s) => {
   const server = await house(s);
   const w0 = await s.session(server, 'w0');

@@ -117,6 +117,20 @@ scenario('BasedHardware/omi#12712: one match in 100,000 rows: found, walk comple
   assert.ok(worst < 1000, `another client waited ${worst} ms`);
 });
 
+scenario('BasedHardware/omi#12712: a used-up scan budget gives a short page with a cursor, never the end', { timeout: 180_000 }, async (s) => {
+  const rows = range(1, 40_000).map((i) => row(i, T0 + i, [1, 20_000, 40_000].includes(i) ? {} : { kind: 'join' }));
+  const { alice } = await serving(s, rows, ['--scan-budget', '1ms', '--scan-slice', '100us']);
+  const filter = { kind: ['message'] };
+  let short = 0;
+  for (const op of ['load_older', 'load_newer']) {
+    const { rows: walked, pages } = await walk(alice, op, 't', { limit: 20, filter });
+    assert.deepEqual(seqs(walked), [1, 20_000, 40_000], op);
+    short += pages.length - 1;
+  }
+  s.diagnostic(`${short} pages were cut short`);
+  assert.ok(short > 0, 'the budget was never used up');
+});
+
 scenario('matrix-org/matrix-rust-sdk#2812: every next position is strictly older, over random walks', async (s) => {
   const seed = newSeed();
   s.diagnostic(`seed ${seed}`);

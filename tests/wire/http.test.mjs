@@ -73,6 +73,33 @@ scenario('CVE-2023-6459: metrics: over 1,000 threads the set of labels is consta
   assert.equal(/secret|svc/.test(after.body), false, 'an identifier in the metrics');
 });
 
+scenario('contract, cursors: the cause of a refusal goes to the metrics only', async (s) => {
+  const server = await s.server();
+  const svc = await s.service(server);
+  for (const thread of ['t', 'u']) {
+    await svc.ok('create_thread', { thread });
+    for (let i = 0; i < 3; i++) await svc.ok('post', { thread, text: 'x' });
+  }
+  const cursor = Buffer.from((await svc.ok('load_older', { thread: 't', limit: 1 })).older);
+  const flipped = (at) => {
+    const bytes = Buffer.from(cursor);
+    bytes[at] ^= 1;
+    return bytes;
+  };
+  const causes = async () => Object.fromEntries([...(await call(server, '/metrics')).body.matchAll(/^scrollback_cursors_refused_total\{cause="(\w+)"\} (\d+)$/gm)].map(([, cause, n]) => [cause, Number(n)]));
+  const other = await s.service(server);
+  for (const [cause, client, thread, bytes] of [
+    ['malformed', svc, 't', Buffer.alloc(0)],
+    ['bad_tag', svc, 't', flipped(cursor.length - 1)],
+    ['binding', svc, 'u', cursor],
+    ['unknown_handle', other, 't', cursor],
+  ]) {
+    const before = await causes();
+    await client.refused('invalid_cursor', 'load_older', { thread, limit: 1, cursor: bytes });
+    assert.deepEqual(await causes(), { ...before, [cause]: before[cause] + 1 });
+  }
+});
+
 scenario('contract, HTTP: /metrics only from loopback, unless metrics-open', async (s) => {
   const server = await s.server([], { listen: '0.0.0.0:0' });
   const closed = await fromOutside(server.port);
