@@ -18,7 +18,7 @@
 struct sb_decoder
 {
     msgpack_zone zone; /* of the frame being decoded */
-    struct sb_scan scan;
+    struct sb_prescan scan;
     /* What the request's lists and its meta point into. */
     struct sb_seen seen[SB_MAX_SEEN];
     struct sb_founder founders[SB_MAX_FOUNDERS];
