@@ -15,14 +15,6 @@
 /* After the close frame is out: for the peer's own. */
 #define LINGER_MS 2000
 
-static void
-free_session(struct sb_conn *c)
-{
-    sb_table_remove(&c->server->table, c->slot);
-    sb_session_destroy(c->session);
-    c->session = NULL;
-}
-
 bool
 sb_conn_open_queue(struct sb_conn *c)
 {
@@ -50,7 +42,7 @@ sb_conn_close(struct sb_conn *c, uint16_t code)
     c->close_code = code;
     c->deadline_ms = sb_loop_ms(s) + s->settings.close_ms;
     s->counters.closes[sb_close_index(code)]++;
-    free_session(c);
+    sb_conn_end_session(c);
     sb_buf_finish(&c->in);
     if (c->rx_off)
     {
@@ -72,8 +64,7 @@ sb_conn_reset(struct sb_conn *c)
     struct sb_server *s = c->server;
     if (c->state == SB_CONN_GONE || c->wsi == NULL)
         return;
-    if (c->session != NULL)
-        free_session(c);
+    sb_conn_end_session(c);
     enum sb_conn_state was = c->state;
     if (was != SB_CONN_HTTP)
         s->counters.resets++;

@@ -222,7 +222,10 @@ struct sb_conn *sb_table_untag(struct sb_table *t, uint64_t tag, struct sb_opt_u
 
 /* turn.c */
 int sb_turn_init(struct sb_server *s);
+/* Has it flushed at the end of the turn. */
 void sb_turn_dirty(struct sb_server *s, struct sb_conn *c);
+/* Writes what all dirty connections have queued. */
+void sb_turn_flush(struct sb_server *s);
 
 /* timers.c */
 int sb_timers_init(struct sb_server *s);
