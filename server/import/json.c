@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "import/utf8.h"
 #include "protocol/limits.h"
+#include "protocol/utf8.h"
 
 #define MAX_DEPTH 64 /* containers open inside one value */
 
@@ -98,7 +99,7 @@ keep(struct sb_json_reader *r, const void *data, size_t len)
     struct sb_bytes s = sb_bytes(data, len);
     if (r->skipping || r->depth < r->base)
         return sb_bytes(NULL, 0);
-    if (!sb_import_utf8_valid(s))
+    if (!sb_utf8_valid(s))
     {
         sb_buf_reset(&r->scratch, 65536);
         if (sb_import_utf8_repair(&r->scratch, s) != 0)
