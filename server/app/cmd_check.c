@@ -14,25 +14,28 @@ problem(void *ctx, const char *text)
 {
     unsigned *n = ctx;
     (*n)++;
-    printf("problem: %s\n", text);
-    fflush(stdout);
+    (void)printf("problem: %s\n", text);
+    (void)fflush(stdout);
 }
 
 static void
 print_report(const struct sb_store_report *r)
 {
-    printf("threads %" PRIu64 ", members %" PRIu64 ", messages %" PRIu64 ", past states %" PRIu64
-           "\n",
-           r->threads, r->members, r->rows, r->past);
-    printf("postings %" PRIu64 ", changes %" PRIu64 ", sources %" PRIu64 ", nonces %" PRIu64
-           ", reactions %" PRIu64 "\n",
-           r->postings, r->changes, r->sources, r->nonces, r->reactions);
+    (void)printf("threads %" PRIu64 ", members %" PRIu64 ", messages %" PRIu64
+                 ", past states %" PRIu64 "\n",
+                 r->threads, r->members, r->rows, r->past);
+    (void)printf("postings %" PRIu64 ", changes %" PRIu64 ", sources %" PRIu64 ", nonces %" PRIu64
+                 ", reactions %" PRIu64 "\n",
+                 r->postings, r->changes, r->sources, r->nonces, r->reactions);
     if (r->ahead != 0)
-        printf("note: %" PRIu64 " threads have a newest message that is ahead of this clock\n",
-               r->ahead);
-    printf("bad checksums %" PRIu64 ", lost %" PRIu64 ", missing from an index %" PRIu64
-           ", superfluous in an index %" PRIu64 "\n",
-           r->bad_checksums, r->lost, r->index_missing, r->index_extra);
+    {
+        (void)printf("note: %" PRIu64
+                     " threads have a newest message that is ahead of this clock\n",
+                     r->ahead);
+    }
+    (void)printf("bad checksums %" PRIu64 ", lost %" PRIu64 ", missing from an index %" PRIu64
+                 ", superfluous in an index %" PRIu64 "\n",
+                 r->bad_checksums, r->lost, r->index_missing, r->index_extra);
 }
 
 static int
@@ -54,20 +57,20 @@ run(const struct sb_config *c)
         return sb_complain(sb_exit_code(rc), "%s",
                            why.text[0] != '\0' ? why.text : sb_error_text(rc));
     uint64_t start = sb_now_us();
-    fprintf(stderr, "checking %s ...\n", c->data);
+    (void)fprintf(stderr, "checking %s ...\n", c->data);
     rc = sb_store_check(store, sb_now_ms(), problem, &told, &report);
     sb_store_close(store);
     print_report(&report);
-    fprintf(stderr, "%.1f s\n", (double)(sb_now_us() - start) / 1e6);
+    (void)fprintf(stderr, "%.1f s\n", (double)(sb_now_us() - start) / 1e6);
     if (rc == SB_ERR_CORRUPT)
     {
-        puts("damaged");
+        (void)puts("damaged");
         return SB_EXIT_FAILED;
     }
     if (rc != 0)
         return sb_complain(SB_EXIT_FAILED, "the check did not come to its end: %s",
                            sb_error_text(rc));
-    puts("all is well");
+    (void)puts("all is well");
     return 0;
 }
 

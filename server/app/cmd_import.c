@@ -42,17 +42,17 @@ catch_signals(void)
     /* The second one ends the program at once. */
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
     sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
 }
 
 static void
 list_formats(FILE *out)
 {
     const struct sb_import_format *f;
-    fprintf(out, "\nformats:\n");
+    (void)fprintf(out, "\nformats:\n");
     for (unsigned i = 0; (f = sb_import_format_at(i)) != NULL; i++)
-        fprintf(out, "  %-10s %s\n", f->name, f->summary);
+        (void)fprintf(out, "  %-10s %s\n", f->name, f->summary);
 }
 
 /* A directory that is not there, or holds nothing but what other commands leave in it. */
@@ -95,14 +95,18 @@ check_arguments(struct arguments *a)
         return sb_complain(SB_EXIT_USAGE, "--thread: %s", sb_error_text(SB_ERR_BAD_NAME));
     struct sb_zone zone;
     if (sb_zone_init(&zone, a->tz) != 0)
+    {
         return sb_complain(SB_EXIT_USAGE,
                            "--tz: there is no zone \"%.60s\" here; a name such as Europe/Berlin is "
                            "wanted, and the system's zone files (tzdata)",
                            a->tz);
+    }
     for (int i = 0; i < a->paths.n; i++)
+    {
         if (access(a->paths.v[i], R_OK) != 0)
             return sb_complain(SB_EXIT_FAILED, "cannot read %s: %s", a->paths.v[i],
                                strerror(errno));
+    }
     return 0;
 }
 
@@ -134,7 +138,7 @@ static void
 tell(uint64_t n, const char *what)
 {
     if (n != 0)
-        fprintf(stderr, "%s: %" PRIu64 "\n", what, n);
+        (void)fprintf(stderr, "%s: %" PRIu64 "\n", what, n);
 }
 
 static void
@@ -146,7 +150,7 @@ tell_outcome(const struct sb_importer *im, const struct sb_import_counts *counts
     tell(counts->cut, "texts longer than import-text-max, cut with a mark");
     tell(im->parentless, "replies to a message that is not there, taken without their link");
     if (im->report != NULL)
-        fprintf(stderr, "each message left out, and why: %s\n", im->report_path);
+        (void)fprintf(stderr, "each message left out, and why: %s\n", im->report_path);
 }
 
 static void
@@ -209,7 +213,7 @@ run(const struct arguments *a, const struct sb_config *c)
     bool bulk = is_new(c->data);
     if (a->report == NULL)
     {
-        snprintf(report, sizeof(report), "%s/import-skipped.txt", c->data);
+        (void)snprintf(report, sizeof(report), "%s/import-skipped.txt", c->data);
         im.report_path = report;
     }
     int code = sodium_init() < 0 ? SB_EXIT_FAILED : open_store(c, bulk, &im.store);
@@ -234,8 +238,9 @@ run(const struct arguments *a, const struct sb_config *c)
     if (code == 0)
         code = finished != 0 ? finished : bad_paths != 0 ? SB_EXIT_FAILED : 0;
     tell_outcome(&im, &counts);
-    printf("imported %" PRIu64 " messages, %" PRIu64 " updated, %" PRIu64 " skipped, %zu threads\n",
-           im.added, im.updated, im.unreadable + im.refused + im.unchanged, im.touched.n);
+    (void)printf("imported %" PRIu64 " messages, %" PRIu64 " updated, %" PRIu64
+                 " skipped, %zu threads\n",
+                 im.added, im.updated, im.unreadable + im.refused + im.unchanged, im.touched.n);
     sb_importer_close(&im);
     return code;
 }

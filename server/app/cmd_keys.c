@@ -20,8 +20,8 @@ list(const struct sb_keys *keys)
         time_t t = (time_t)(keys->v[i].created_ms / 1000);
         struct tm tm;
         if (gmtime_r(&t, &tm) != NULL)
-            strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
-        printf("%" PRIu32 "  %s  %s\n", keys->v[i].id, when, i == 0 ? "signs" : "verifies");
+            (void)strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
+        (void)printf("%" PRIu32 "  %s  %s\n", keys->v[i].id, when, i == 0 ? "signs" : "verifies");
     }
 }
 
@@ -32,9 +32,10 @@ rotate(const char *dir, struct sb_keys *keys)
     int rc = sb_keys_rotate(dir, keys, sb_now_ms(), why);
     if (rc != 0)
         return sb_complain(SB_EXIT_FAILED, "%s", why);
-    printf("key %" PRIu32 " signs from now on\n", keys->v[0].id);
-    fprintf(stderr, "A running server takes it on SIGHUP. Drop the old key when its cursors and "
-                    "tokens have expired.\n");
+    (void)printf("key %" PRIu32 " signs from now on\n", keys->v[0].id);
+    (void)fprintf(stderr,
+                  "A running server takes it on SIGHUP. Drop the old key when its cursors and "
+                  "tokens have expired.\n");
     return 0;
 }
 
@@ -48,9 +49,9 @@ drop(const char *dir, struct sb_keys *keys, const char *text)
     int rc = sb_keys_drop(dir, keys, (uint32_t)id, why);
     if (rc != 0)
         return sb_complain(SB_EXIT_FAILED, "%s", why);
-    printf("key %" PRIu64 " is dropped\n", id);
-    fprintf(stderr, "A running server takes it on SIGHUP: what was signed with it is refused "
-                    "then.\n");
+    (void)printf("key %" PRIu64 " is dropped\n", id);
+    (void)fprintf(stderr, "A running server takes it on SIGHUP: what was signed with it is refused "
+                          "then.\n");
     return 0;
 }
 

@@ -27,22 +27,29 @@ check_settings(const struct sb_config *c, struct sb_listen *listen, char *why)
 {
     struct stat st;
     if (!sb_listen_parse(c->listen, listen))
-        snprintf(why, SB_WHY, "listen must be HOST:PORT, not \"%.100s\"", c->listen);
+        (void)snprintf(why, SB_WHY, "listen must be HOST:PORT, not \"%.100s\"", c->listen);
     else if (c->demo_users[0] != NULL && !listen->loopback)
-        snprintf(why, SB_WHY,
-                 "demo-users gives tokens to anybody: it needs a loopback address to listen on, "
-                 "such as 127.0.0.1, not %.100s",
-                 listen->host);
+    {
+        (void)snprintf(
+            why, SB_WHY,
+            "demo-users gives tokens to anybody: it needs a loopback address to listen on, "
+            "such as 127.0.0.1, not %.100s",
+            listen->host);
+    }
     else if (c->web[0] != '\0' && (stat(c->web, &st) != 0 || !S_ISDIR(st.st_mode)))
-        snprintf(why, SB_WHY, "web: %.300s is not a directory", c->web);
+    {
+        (void)snprintf(why, SB_WHY, "web: %.300s is not a directory", c->web);
+    }
     else
     {
         for (char **u = c->demo_users; *u != NULL; u++)
+        {
             if (!sb_name_ok(sb_bytes_str(*u)))
             {
-                snprintf(why, SB_WHY, "demo-users: \"%.100s\" cannot be a user's name", *u);
+                (void)snprintf(why, SB_WHY, "demo-users: \"%.100s\" cannot be a user's name", *u);
                 return SB_ERR_BAD_REQUEST;
             }
+        }
         return 0;
     }
     return SB_ERR_BAD_REQUEST;
@@ -80,14 +87,14 @@ run(struct sb_config *c, const struct sb_listen *listen)
 {
     char why[SB_WHY] = "", url[320];
     struct sb_serve *s;
-    signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGPIPE, SIG_IGN);
     fit_descriptors(c);
     int rc = sb_serve_open(c, listen, &s, why);
     if (rc != 0)
         return sb_complain(rc == SB_ERR_BAD_REQUEST ? SB_EXIT_USAGE : sb_exit_code(rc), "%s", why);
     sb_listen_url(listen, sb_serve_port(s), url, sizeof(url));
-    printf("listening on %s\n", url);
-    fflush(stdout);
+    (void)printf("listening on %s\n", url);
+    (void)fflush(stdout);
     if (!listen->loopback)
         sb_log(SB_LOG_WARN, "serve", "%s is open to other machines, without TLS", url);
     rc = sb_serve_run(s);

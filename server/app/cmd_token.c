@@ -46,7 +46,7 @@ print_token(const char *dir, const struct sb_claims *claims)
     sodium_memzero(&keys, sizeof(keys));
     if (rc != 0)
         return sb_complain(SB_EXIT_FAILED, "%s", sb_error_text(rc));
-    puts(token);
+    (void)puts(token);
     return 0;
 }
 
@@ -83,13 +83,15 @@ sb_cmd_token(int argc, char **argv)
     else if (!sb_name_ok(sb_bytes_str(tenant)))
         code = sb_complain(SB_EXIT_USAGE, "--tenant: %s", sb_error_text(SB_ERR_BAD_NAME));
     else if (ttl != NULL && !parse_ttl(ttl, &seconds))
+    {
         code = sb_complain(SB_EXIT_USAGE, "--ttl must be from 1 second to ten years, not \"%.60s\"",
                            ttl);
+    }
     else
     {
         struct sb_claims claims = {.service = service, .expires_ms = sb_now_ms() + seconds * 1000};
-        snprintf(claims.user, sizeof(claims.user), "%s", user);
-        snprintf(claims.tenant, sizeof(claims.tenant), "%s", tenant);
+        (void)snprintf(claims.user, sizeof(claims.user), "%s", user);
+        (void)snprintf(claims.tenant, sizeof(claims.tenant), "%s", tenant);
         code = print_token(c.data, &claims);
     }
     sb_config_finish(&c);

@@ -11,7 +11,7 @@ static int
 refuse(char *why, const char *format, const char *name, size_t len)
 {
     int n = snprintf(why, SB_WHY, "--%.*s ", (int)(len > 100 ? 100 : len), name);
-    snprintf(why + n, SB_WHY - (size_t)n, "%s", format);
+    (void)snprintf(why + n, SB_WHY - (size_t)n, "%s", format);
     return SB_ERR_BAD_REQUEST;
 }
 
@@ -69,7 +69,7 @@ take_key(struct pass *p, const struct sb_config_key *key, const char *equals)
     char reason[SB_WHY];
     int rc = sb_config_set(p->config, key, value, SB_FROM_FLAG, reason);
     if (rc != 0)
-        snprintf(p->why, SB_WHY, "--%.480s", reason);
+        (void)snprintf(p->why, SB_WHY, "--%.480s", reason);
     return rc;
 }
 
@@ -130,7 +130,7 @@ take_all(struct pass *p, struct sb_operands *operands)
         }
         else if (options && arg[0] == '-' && arg[1] != '\0')
         {
-            snprintf(p->why, SB_WHY, "%.100s is not an option of this command", arg);
+            (void)snprintf(p->why, SB_WHY, "%.100s is not an option of this command", arg);
             return SB_ERR_BAD_REQUEST;
         }
         else
@@ -143,9 +143,9 @@ static int
 check_operands(const struct sb_cmdline *line, const struct sb_operands *o, char *why)
 {
     if (o->n < line->min_operands)
-        snprintf(why, SB_WHY, "something is missing; usage: scrollback %.300s", line->usage);
+        (void)snprintf(why, SB_WHY, "something is missing; usage: scrollback %.300s", line->usage);
     else if (line->max_operands >= 0 && o->n > line->max_operands)
-        snprintf(why, SB_WHY, "\"%.100s\" is too much", o->v[line->max_operands]);
+        (void)snprintf(why, SB_WHY, "\"%.100s\" is too much", o->v[line->max_operands]);
     else
         return 0;
     return SB_ERR_BAD_REQUEST;
@@ -154,16 +154,18 @@ check_operands(const struct sb_cmdline *line, const struct sb_operands *o, char 
 static void
 print_help(const struct sb_cmdline *line)
 {
-    printf("usage: scrollback %s\n\n%s\n\noptions:\n", line->usage, line->about);
+    (void)printf("usage: scrollback %s\n\n%s\n\noptions:\n", line->usage, line->about);
     for (const struct sb_option *o = line->options; o->name != NULL; o++)
-        printf("  --%s%s%s\n      %s\n", o->name, o->flag == NULL ? " " : "",
-               o->flag == NULL ? o->placeholder : "", o->help);
-    printf("  --config FILE\n      settings as lines of `key = value`, each named as below\n");
+        (void)printf("  --%s%s%s\n      %s\n", o->name, o->flag == NULL ? " " : "",
+                     o->flag == NULL ? o->placeholder : "", o->help);
+    (void)printf(
+        "  --config FILE\n      settings as lines of `key = value`, each named as below\n");
     sb_config_help(stdout, line->command);
-    printf("\nA setting is taken from the flag, else from the environment (SCROLLBACK_DATA for\n"
-           "--data), else from the config file. TIME: 500ms, 10s, 15min, 1h. SIZE: 64KiB, 1MiB.\n");
+    (void)printf(
+        "\nA setting is taken from the flag, else from the environment (SCROLLBACK_DATA for\n"
+        "--data), else from the config file. TIME: 500ms, 10s, 15min, 1h. SIZE: 64KiB, 1MiB.\n");
     if (line->needs_data)
-        printf("This command does not take the default of --data: name the directory.\n");
+        (void)printf("This command does not take the default of --data: name the directory.\n");
     if (line->more_help != NULL)
         line->more_help(stdout);
 }
@@ -174,11 +176,13 @@ sb_cmdline_parse(const struct sb_cmdline *line, int argc, char **argv, struct sb
 {
     struct pass p = {.line = line, .config = c, .argc = argc, .argv = argv, .why = why};
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+    {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
         {
             print_help(line); /* asked for help, whatever else is wrong */
             return SB_CMDLINE_HELPED;
         }
+    }
     if (take_all(&p, operands) != 0 || check_operands(line, operands, why) != 0)
         return SB_CMDLINE_WRONG;
     if (p.file == NULL)
@@ -188,7 +192,7 @@ sb_cmdline_parse(const struct sb_cmdline *line, int argc, char **argv, struct sb
         return SB_CMDLINE_WRONG;
     if (line->needs_data && c->source[SB_KEY_data] == SB_FROM_DEFAULT)
     {
-        snprintf(why, SB_WHY, "--data is missing: which directory?");
+        (void)snprintf(why, SB_WHY, "--data is missing: which directory?");
         return SB_CMDLINE_WRONG;
     }
     return SB_CMDLINE_RUN;
@@ -201,7 +205,7 @@ sb_cmdline_begin(const struct sb_cmdline *line, int argc, char **argv, struct sb
     char why[SB_WHY];
     if (sb_config_init(c) != 0)
     {
-        fprintf(stderr, "scrollback: short of memory\n");
+        (void)fprintf(stderr, "scrollback: short of memory\n");
         return 1;
     }
     switch (sb_cmdline_parse(line, argc, argv, c, operands, why))
@@ -215,7 +219,7 @@ sb_cmdline_begin(const struct sb_cmdline *line, int argc, char **argv, struct sb
     case SB_CMDLINE_WRONG:
         break;
     }
-    fprintf(stderr, "scrollback: %s\n", why);
+    (void)fprintf(stderr, "scrollback: %s\n", why);
     sb_config_finish(c);
     return 2;
 }

@@ -16,12 +16,12 @@ sb_exit_code(int err)
 int
 sb_complain(int code, const char *format, ...)
 {
+    char text[1024];
     va_list args;
     va_start(args, format);
-    fputs("scrollback: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    (void)vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    (void)fprintf(stderr, "scrollback: %s\n", text);
     return code;
 }
 

@@ -15,7 +15,7 @@
 
 const struct sb_config_key sb_config_keys[SB_KEY_COUNT] = {
 #define X(type, field, name, commands, min, max, initial, help)                                    \
-    {SB_CONFIG_##type, offsetof(struct sb_config, field), name, commands, min, max, initial, help},
+    {SB_CONFIG_##type, commands, offsetof(struct sb_config, field), name, min, max, initial, help},
     SB_CONFIG(X)
 #undef X
 };
@@ -80,7 +80,7 @@ sb_config_finish(struct sb_config *c)
 static int
 no_memory(char *why)
 {
-    snprintf(why, SB_WHY, "short of memory");
+    (void)snprintf(why, SB_WHY, "short of memory");
     return SB_ERR_NO_MEMORY;
 }
 
@@ -91,9 +91,9 @@ set_text(struct sb_config *c, const struct sb_config_key *key, const char *value
     if (len < key->min || len > key->max)
     {
         if (len == 0)
-            snprintf(why, SB_WHY, "%s must not be empty", key->name);
+            (void)snprintf(why, SB_WHY, "%s must not be empty", key->name);
         else
-            snprintf(why, SB_WHY, "%s is longer than %" PRIu64 " bytes", key->name, key->max);
+            (void)snprintf(why, SB_WHY, "%s is longer than %" PRIu64 " bytes", key->name, key->max);
         return SB_ERR_BAD_REQUEST;
     }
     char *copy = strdup(value);
@@ -143,7 +143,7 @@ set_list(struct sb_config *c, const struct sb_config_key *key, const char *value
     {
         free(block);
         free(list);
-        snprintf(why, SB_WHY, "%s has more than %" PRIu64 " entries", key->name, key->max);
+        (void)snprintf(why, SB_WHY, "%s has more than %" PRIu64 " entries", key->name, key->max);
         return SB_ERR_BAD_REQUEST;
     }
     if (n == 0)
@@ -164,11 +164,13 @@ parse_bool(const char *text, uint64_t *out)
 {
     static const char *const words[2][3] = {{"false", "no", "off"}, {"true", "yes", "on"}};
     for (int i = 0; i < 6; i++)
+    {
         if (strcmp(text, words[i % 2][i / 2]) == 0)
         {
             *out = (uint64_t)(i % 2);
             return true;
         }
+    }
     return false;
 }
 
@@ -227,7 +229,7 @@ show_number(const struct sb_config_key *key, uint64_t value, char *out, size_t c
     else if (key->type == SB_CONFIG_SIZE)
         sb_show_size(value, out, cap);
     else
-        snprintf(out, cap, "%" PRIu64, value);
+        (void)snprintf(out, cap, "%" PRIu64, value);
 }
 
 static int
@@ -236,8 +238,8 @@ set_number(struct sb_config *c, const struct sb_config_key *key, const char *val
     uint64_t n;
     if (!parse_number(key->type, value, &n))
     {
-        snprintf(why, SB_WHY, "%s must be %s, not \"%.60s\"", key->name, expected(key->type),
-                 value);
+        (void)snprintf(why, SB_WHY, "%s must be %s, not \"%.60s\"", key->name, expected(key->type),
+                       value);
         return SB_ERR_BAD_REQUEST;
     }
     if (n < key->min || n > key->max)
@@ -245,7 +247,8 @@ set_number(struct sb_config *c, const struct sb_config_key *key, const char *val
         char low[32], high[32];
         show_number(key, key->min, low, sizeof(low));
         show_number(key, key->max, high, sizeof(high));
-        snprintf(why, SB_WHY, "%s must be from %s to %s, not %.60s", key->name, low, high, value);
+        (void)snprintf(why, SB_WHY, "%s must be from %s to %s, not %.60s", key->name, low, high,
+                       value);
         return SB_ERR_BAD_REQUEST;
     }
     *(uint64_t *)field(c, key) = n;
@@ -277,7 +280,7 @@ void
 sb_config_show(const struct sb_config *c, const struct sb_config_key *key, char *out, size_t cap)
 {
     if (key->type == SB_CONFIG_TEXT)
-        snprintf(out, cap, "%s", *(char **)field(c, key));
+        (void)snprintf(out, cap, "%s", *(char **)field(c, key));
     else if (key->type == SB_CONFIG_LIST)
     {
         size_t n = 0;
@@ -286,9 +289,9 @@ sb_config_show(const struct sb_config *c, const struct sb_config_key *key, char 
             n += (size_t)snprintf(out + n, cap - n, "%s%s", n == 0 ? "" : ", ", *p);
     }
     else if (key->type == SB_CONFIG_BOOL)
-        snprintf(out, cap, "%s", *(uint64_t *)field(c, key) != 0 ? "true" : "false");
+        (void)snprintf(out, cap, "%s", *(uint64_t *)field(c, key) != 0 ? "true" : "false");
     else if (key->type == SB_CONFIG_LEVEL)
-        snprintf(out, cap, "%s", level_names[*(uint64_t *)field(c, key)]);
+        (void)snprintf(out, cap, "%s", level_names[*(uint64_t *)field(c, key)]);
     else
         show_number(key, *(uint64_t *)field(c, key), out, cap);
 }

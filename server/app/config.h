@@ -15,7 +15,7 @@
 #include "app/config_table.h"
 
 #define SB_WHY 512
-#define SB_CONFIG_FILE_MAX (256 * 1024) /* bytes of a config file */
+#define SB_CONFIG_FILE_MAX ((size_t)256 * 1024) /* bytes of a config file */
 
 enum sb_config_type
 {
@@ -62,9 +62,9 @@ struct sb_config
 struct sb_config_key
 {
     enum sb_config_type type;
-    size_t offset; /* of its field in struct sb_config */
-    const char *name;
     unsigned commands; /* SB_FOR_ bits */
+    size_t offset;     /* of its field in struct sb_config */
+    const char *name;
     uint64_t min, max;
     const char *initial, *help;
 };

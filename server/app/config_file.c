@@ -7,7 +7,6 @@
  */
 #include "app/config.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,17 +36,19 @@ static void
 cut_comment(char *line)
 {
     for (char *p = line; *p != '\0'; p++)
+    {
         if (*p == '#' && (p == line || blank(p[-1])))
         {
             *p = '\0';
             return;
         }
+    }
 }
 
 static int
 line_error(char *why, const char *name, unsigned line, const char *text)
 {
-    snprintf(why, SB_WHY, "%.200s, line %u: %.280s", name, line, text);
+    (void)snprintf(why, SB_WHY, "%.200s, line %u: %.280s", name, line, text);
     return SB_ERR_BAD_REQUEST;
 }
 
@@ -63,7 +64,7 @@ parse_line(struct sb_config *c, char *text, unsigned line, unsigned *seen, const
         return 0;
     if (*text == '[')
     {
-        snprintf(reason, sizeof(reason), "this version knows no section %.100s", text);
+        (void)snprintf(reason, sizeof(reason), "this version knows no section %.100s", text);
         return line_error(why, name, line, reason);
     }
     char *equals = strchr(text, '=');
@@ -74,14 +75,14 @@ parse_line(struct sb_config *c, char *text, unsigned line, unsigned *seen, const
     const struct sb_config_key *key = sb_config_find(key_name, strlen(key_name));
     if (key == NULL)
     {
-        snprintf(reason, sizeof(reason), "there is no setting \"%.100s\"", key_name);
+        (void)snprintf(reason, sizeof(reason), "there is no setting \"%.100s\"", key_name);
         return line_error(why, name, line, reason);
     }
     size_t at = (size_t)(key - sb_config_keys);
     if (seen[at] != 0)
     {
-        snprintf(reason, sizeof(reason), "%s is set a second time, first in line %u", key->name,
-                 seen[at]);
+        (void)snprintf(reason, sizeof(reason), "%s is set a second time, first in line %u",
+                       key->name, seen[at]);
         return line_error(why, name, line, reason);
     }
     seen[at] = line;
@@ -101,7 +102,7 @@ sb_config_parse_file(struct sb_config *c, const char *text, size_t len, const ch
 
     if (len > SB_CONFIG_FILE_MAX)
     {
-        snprintf(why, SB_WHY, "%.200s is too long for a config file", name);
+        (void)snprintf(why, SB_WHY, "%.200s is too long for a config file", name);
         return SB_ERR_BAD_REQUEST;
     }
     if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
@@ -132,17 +133,23 @@ sb_config_load_file(struct sb_config *c, const char *path, char *why)
     FILE *f = text == NULL ? NULL : fopen(path, "re");
     if (f == NULL)
     {
-        snprintf(why, SB_WHY, "cannot read the config file %.200s: %s", path, strerror(errno));
+        (void)snprintf(why, SB_WHY, "cannot read the config file %.200s: %s", path,
+                       strerror(errno));
         free(text);
         return SB_ERR_IO;
     }
     size_t len = fread(text, 1, SB_CONFIG_FILE_MAX + 1, f);
     int rc = SB_ERR_IO;
     if (ferror(f))
-        snprintf(why, SB_WHY, "cannot read the config file %.200s: %s", path, strerror(errno));
+    {
+        (void)snprintf(why, SB_WHY, "cannot read the config file %.200s: %s", path,
+                       strerror(errno));
+    }
     else
+    {
         rc = sb_config_parse_file(c, text, len, path, why);
-    fclose(f);
+    }
+    (void)fclose(f);
     free(text);
     return rc;
 }
@@ -152,8 +159,10 @@ static void
 env_name(const struct sb_config_key *key, char out[64])
 {
     size_t n = (size_t)snprintf(out, 64, "SCROLLBACK_");
+    static const char from[] = "abcdefghijklmnopqrstuvwxyz-";
+    static const char to[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_";
     for (const char *p = key->name; *p != '\0' && n < 63; p++)
-        out[n++] = *p == '-' ? '_' : (char)toupper((unsigned char)*p);
+        out[n++] = to[strchr(from, *p) - from]; /* names have no other characters */
     out[n] = '\0';
 }
 
@@ -174,7 +183,7 @@ sb_config_load_env(struct sb_config *c, unsigned commands, char *(*get)(const ch
         int rc = sb_config_set(c, key, value, SB_FROM_ENV, reason);
         if (rc != 0)
         {
-            snprintf(why, SB_WHY, "environment variable %s: %.400s", name, reason);
+            (void)snprintf(why, SB_WHY, "environment variable %s: %.400s", name, reason);
             return rc;
         }
     }

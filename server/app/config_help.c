@@ -25,8 +25,8 @@ sb_config_help(FILE *out, unsigned commands)
     {
         const struct sb_config_key *key = &sb_config_keys[i];
         if ((key->commands & commands) != 0)
-            fprintf(out, "  --%s %s\n      %s (default %s)\n", key->name, placeholder(key->type),
-                    key->help, initial(key));
+            (void)fprintf(out, "  --%s %s\n      %s (default %s)\n", key->name,
+                          placeholder(key->type), key->help, initial(key));
     }
 }
 
@@ -35,15 +35,15 @@ static void
 man_text(FILE *out, const char *text)
 {
     if (*text == '.' || *text == '\'')
-        fputs("\\&", out);
+        (void)fputs("\\&", out);
     for (; *text != '\0'; text++)
     {
         if (*text == '-')
-            fputs("\\-", out);
+            (void)fputs("\\-", out);
         else if (*text == '\\')
-            fputs("\\e", out);
+            (void)fputs("\\e", out);
         else
-            fputc(*text, out);
+            (void)fputc(*text, out);
     }
 }
 
@@ -53,15 +53,15 @@ sb_config_help_man(FILE *out)
     for (size_t i = 0; i < SB_KEY_COUNT; i++)
     {
         const struct sb_config_key *key = &sb_config_keys[i];
-        fputs(".TP\n.BI ", out);
+        (void)fputs(".TP\n.BI ", out);
         man_text(out, key->name);
-        fputs(" \" ", out);
+        (void)fputs(" \" ", out);
         man_text(out, placeholder(key->type));
-        fputs("\"\n", out);
+        (void)fputs("\"\n", out);
         man_text(out, key->help);
-        fputs(".\nDefault: ", out);
+        (void)fputs(".\nDefault: ", out);
         man_text(out, initial(key));
-        fputs(".\n", out);
+        (void)fputs(".\n", out);
     }
 }
 
@@ -76,6 +76,6 @@ sb_config_print(FILE *out, const struct sb_config *c, unsigned commands)
         if ((key->commands & commands) == 0)
             continue;
         sb_config_show(c, key, value, sizeof(value));
-        fprintf(out, "%s = %-24s # %s\n", key->name, value, sources[c->source[i]]);
+        (void)fprintf(out, "%s = %-24s # %s\n", key->name, value, sources[c->source[i]]);
     }
 }

@@ -27,8 +27,8 @@
 #define SB_HOUR (3600 * SB_SECOND)
 #define SB_DAY (24 * SB_HOUR)
 #define SB_KIB UINT64_C(1024)
-#define SB_MIB (1024 * SB_KIB)
-#define SB_TIB (1024 * 1024 * SB_MIB)
+#define SB_MIB (SB_KIB * SB_KIB)
+#define SB_TIB (SB_MIB * SB_MIB)
 
 /* clang-format off */
 #define SB_CONFIG(X)                                                                               \

@@ -43,6 +43,7 @@ with_unit(const char *text, const struct unit *units, size_t n_units, uint64_t *
     uint64_t n;
     const char *unit = digits(text, &n);
     for (size_t i = 0; unit != NULL && i < n_units; i++)
+    {
         if (strcmp(unit, units[i].name) == 0)
         {
             if (n > UINT64_MAX / units[i].factor)
@@ -50,6 +51,7 @@ with_unit(const char *text, const struct unit *units, size_t n_units, uint64_t *
             *out = n * units[i].factor;
             return true;
         }
+    }
     return false;
 }
 
@@ -89,9 +91,9 @@ show(uint64_t value, const struct unit *units, size_t n_units, char *out, size_t
     while (i > 0 && (value < units[i].factor || value % units[i].factor != 0))
         i--;
     if (value == 0)
-        snprintf(out, cap, "0");
+        (void)snprintf(out, cap, "0");
     else
-        snprintf(out, cap, "%" PRIu64 "%s", value / units[i].factor, units[i].name);
+        (void)snprintf(out, cap, "%" PRIu64 "%s", value / units[i].factor, units[i].name);
 }
 
 void

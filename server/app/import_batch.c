@@ -22,7 +22,7 @@ sb_batch_init(struct sb_batch *b)
 {
     *b = (struct sb_batch){0};
     b->records = calloc(SB_BATCH_ROWS, sizeof(*b->records));
-    b->places = calloc(SB_BATCH_ROWS, sizeof(*b->places));
+    b->places = calloc(SB_BATCH_ROWS, sizeof(const struct sb_record *));
     b->results = calloc(SB_BATCH_ROWS, sizeof(*b->results));
     if (b->records == NULL || b->places == NULL || b->results == NULL)
     {

@@ -9,7 +9,7 @@
 #include "core/record.h"
 
 #define SB_BATCH_ROWS 8192
-#define SB_BATCH_BYTES (16 * 1024 * 1024) /* a row begun below it still goes in whole */
+#define SB_BATCH_BYTES ((size_t)16 * 1024 * 1024) /* a row begun below it still goes in whole */
 
 struct sb_batch_block;
 

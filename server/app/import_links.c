@@ -16,7 +16,7 @@ void
 sb_links_finish(struct sb_links *l)
 {
     if (l->file != NULL)
-        fclose(l->file);
+        (void)fclose(l->file);
     free(l->buf);
     *l = (struct sb_links){0};
 }

@@ -35,8 +35,8 @@ due(struct sb_progress *p)
 static void
 end_line(struct sb_progress *p)
 {
-    fputs(p->tty ? "\x1b[K" : "\n", stderr);
-    fflush(stderr);
+    (void)fputs(p->tty ? "\x1b[K" : "\n", stderr);
+    (void)fflush(stderr);
     p->shown = p->tty;
 }
 
@@ -46,12 +46,12 @@ sb_progress_tick(struct sb_progress *p)
     if (!due(p))
         return;
     double seconds = (double)(p->at_us - p->start_us) / 1e6;
-    fprintf(stderr, "%s%" PRIu64 " rows, %.0f rows/s", p->tty ? "\r" : "", p->rows,
-            (double)p->rows / (seconds > 0 ? seconds : 1));
+    (void)fprintf(stderr, "%s%" PRIu64 " rows, %.0f rows/s", p->tty ? "\r" : "", p->rows,
+                  (double)p->rows / (seconds > 0 ? seconds : 1));
     if (p->total != 0)
-        fprintf(stderr, ", %.0f%%", 100.0 * (double)p->done / (double)p->total);
+        (void)fprintf(stderr, ", %.0f%%", 100.0 * (double)p->done / (double)p->total);
     if (p->paths > 1)
-        fprintf(stderr, " of path %d of %d", p->path, p->paths);
+        (void)fprintf(stderr, " of path %d of %d", p->path, p->paths);
     end_line(p);
 }
 
@@ -60,9 +60,9 @@ sb_progress_step(struct sb_progress *p, const char *what, uint64_t done, uint64_
 {
     if (!due(p))
         return;
-    fprintf(stderr, "%s%s", p->tty ? "\r" : "", what);
+    (void)fprintf(stderr, "%s%s", p->tty ? "\r" : "", what);
     if (total != 0)
-        fprintf(stderr, " %.0f%%", 100.0 * (double)done / (double)total);
+        (void)fprintf(stderr, " %.0f%%", 100.0 * (double)done / (double)total);
     end_line(p);
 }
 
@@ -70,6 +70,6 @@ void
 sb_progress_clear(struct sb_progress *p)
 {
     if (p->shown)
-        fputs("\r\x1b[K", stderr);
+        (void)fputs("\r\x1b[K", stderr);
     p->shown = false;
 }

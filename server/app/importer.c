@@ -61,8 +61,8 @@ open_report(struct sb_importer *im)
         return false;
     }
     gmtime_r(&now, &tm);
-    strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
-    fprintf(im->report, "# import of %s\n", when);
+    (void)strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
+    (void)fprintf(im->report, "# import of %s\n", when);
     return true;
 }
 
@@ -71,7 +71,7 @@ static void
 put_text(FILE *f, struct sb_bytes text)
 {
     for (size_t i = 0; i < text.len; i++)
-        fputc(text.data[i] < 0x20 || text.data[i] == 0x7f ? '?' : text.data[i], f);
+        (void)fputc(text.data[i] < 0x20 || text.data[i] == 0x7f ? '?' : text.data[i], f);
 }
 
 /* "PLACE, id ID: WHY"; no id: "PLACE: WHY". */
@@ -81,12 +81,12 @@ put_line(FILE *f, struct sb_bytes place, struct sb_bytes id, const char *why)
     put_text(f, place);
     if (id.len != 0)
     {
-        fputs(", id ", f);
+        (void)fputs(", id ", f);
         put_text(f, id);
     }
-    fputs(": ", f);
+    (void)fputs(": ", f);
     put_text(f, sb_bytes_str(why));
-    fputc('\n', f);
+    (void)fputc('\n', f);
 }
 
 /* One message left out: into the report, and the first few to stderr too. */
@@ -98,10 +98,10 @@ report(struct sb_importer *im, struct sb_bytes place, struct sb_bytes id, const 
     if (im->told == TOLD_MAX)
         return;
     sb_progress_clear(&im->progress);
-    fputs("skipped: ", stderr);
+    (void)fputs("skipped: ", stderr);
     put_line(stderr, place, id, why);
     if (++im->told == TOLD_MAX)
-        fputs("further ones are told in the report only\n", stderr);
+        (void)fputs("further ones are told in the report only\n", stderr);
 }
 
 /* ---- batches ---- */

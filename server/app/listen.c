@@ -52,5 +52,5 @@ void
 sb_listen_url(const struct sb_listen *l, uint16_t port, char *out, size_t cap)
 {
     bool v6 = strchr(l->host, ':') != NULL;
-    snprintf(out, cap, "ws://%s%s%s:%u/v1", v6 ? "[" : "", l->host, v6 ? "]" : "", port);
+    (void)snprintf(out, cap, "ws://%s%s%s:%u/v1", v6 ? "[" : "", l->host, v6 ? "]" : "", port);
 }

@@ -23,12 +23,12 @@ static const struct
 static void
 usage(FILE *out)
 {
-    fprintf(out, "usage: scrollback COMMAND [OPTION]...\n\n"
-                 "A WebSocket server for live chat and its history.\n\ncommands:\n");
+    (void)fprintf(out, "usage: scrollback COMMAND [OPTION]...\n\n"
+                       "A WebSocket server for live chat and its history.\n\ncommands:\n");
     for (size_t i = 0; i < N_COMMANDS; i++)
-        fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
-    fprintf(out, "\n`scrollback COMMAND --help` tells a command's options. "
-                 "--version prints the version.\n");
+        (void)fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
+    (void)fprintf(out, "\n`scrollback COMMAND --help` tells a command's options. "
+                       "--version prints the version.\n");
 }
 
 int
@@ -48,10 +48,11 @@ main(int argc, char **argv)
     }
     if (strcmp(argv[1], "--version") == 0)
     {
-        printf("scrollback %s\n", SB_VERSION);
+        (void)printf("scrollback %s\n", SB_VERSION);
         return 0;
     }
     for (size_t i = 0; i < N_COMMANDS; i++)
+    {
         if (strcmp(argv[1], commands[i].name) == 0)
         {
             int code = commands[i].run(argc - 2, argv + 2);
@@ -60,6 +61,7 @@ main(int argc, char **argv)
                 code = sb_complain(SB_EXIT_FAILED, "cannot write to standard output");
             return code;
         }
+    }
     return sb_complain(SB_EXIT_USAGE, "there is no command \"%.60s\"; see scrollback --help",
                        argv[1]);
 }

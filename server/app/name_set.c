@@ -37,15 +37,17 @@ put(struct sb_name_set *s, const uint8_t hash[16])
 static int
 grow(struct sb_name_set *s)
 {
-    struct sb_name_set bigger = {.n = s->n, .cap = s->cap == 0 ? 64 : s->cap * 2};
-    bigger.v = calloc(bigger.cap, sizeof(*bigger.v));
-    if (bigger.v == NULL)
+    struct sb_name_set old = *s;
+    size_t cap = old.cap == 0 ? 64 : old.cap * 2;
+    uint8_t(*v)[16] = calloc(cap, sizeof(*v));
+    if (v == NULL)
         return SB_ERR_NO_MEMORY;
-    for (size_t i = 0; i < s->cap; i++)
-        if (memcmp(s->v[i], nothing, 16) != 0)
-            put(&bigger, s->v[i]);
-    free(s->v);
-    *s = bigger;
+    s->v = v;
+    s->cap = cap;
+    for (size_t i = 0; i < old.cap; i++)
+        if (memcmp(old.v[i], nothing, 16) != 0)
+            (void)put(s, old.v[i]);
+    free(old.v);
     return 0;
 }
 

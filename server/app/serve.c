@@ -22,7 +22,7 @@
 #include "net/server.h"
 #include "store/store.h"
 
-#define DEMO_TOKEN_MS (10 * 60 * 1000)
+#define DEMO_TOKEN_MS UINT64_C(600000) /* 10 min */
 #define PEM_MAX 16384
 
 struct sb_serve
@@ -196,7 +196,7 @@ hook_demo_token(void *ctx, const char *user, char *out, size_t cap)
         u++;
     if (*u == NULL)
         return SB_ERR_FORBIDDEN;
-    snprintf(claims.user, sizeof(claims.user), "%s", user);
+    (void)snprintf(claims.user, sizeof(claims.user), "%s", user);
     return sb_token_sign(&s->keys, &claims, out, cap);
 }
 
@@ -209,17 +209,18 @@ sb_text_file_read(const char *path, size_t max, char *why)
     char *text = f == NULL ? NULL : calloc(1, max + 2);
     if (text == NULL)
     {
-        snprintf(why, SB_WHY, "cannot read %.300s: %s", path, strerror(errno));
+        (void)snprintf(why, SB_WHY, "cannot read %.300s: %s", path, strerror(errno));
         if (f != NULL)
-            fclose(f);
+            (void)fclose(f);
         return NULL;
     }
     size_t n = fread(text, 1, max + 1, f);
     bool bad = ferror(f) != 0 || n > max;
-    fclose(f);
+    (void)fclose(f);
     if (!bad)
         return text;
-    snprintf(why, SB_WHY, "cannot read %.300s: %s", path, n > max ? "too long" : "input error");
+    (void)snprintf(why, SB_WHY, "cannot read %.300s: %s", path,
+                   n > max ? "too long" : "input error");
     free(text);
     return NULL;
 }
@@ -242,7 +243,7 @@ load_keys(struct sb_serve *s, bool create, char *why)
     if (v == NULL)
     {
         sodium_memzero(&keys, sizeof(keys));
-        snprintf(why, SB_WHY, "token-public-key: %s", reason);
+        (void)snprintf(why, SB_WHY, "token-public-key: %s", reason);
         return SB_ERR_BAD_REQUEST;
     }
     sb_token_verifier_destroy(s->verifier);
@@ -291,7 +292,8 @@ open_store(struct sb_serve *s, char *why)
     };
     int rc = sb_store_open(&o, &s->store, &failure);
     if (rc != 0)
-        snprintf(why, SB_WHY, "%s", failure.text[0] != '\0' ? failure.text : sb_error_text(rc));
+        (void)snprintf(why, SB_WHY, "%s",
+                       failure.text[0] != '\0' ? failure.text : sb_error_text(rc));
     return rc;
 }
 
@@ -317,7 +319,7 @@ open_core(struct sb_serve *s, char *why)
     s->log = s->engine == NULL ? NULL : sb_change_log_create(&o);
     if (s->log == NULL)
     {
-        snprintf(why, SB_WHY, "short of memory");
+        (void)snprintf(why, SB_WHY, "short of memory");
         return SB_ERR_NO_MEMORY;
     }
     use_cursor_keys(s);
@@ -359,7 +361,7 @@ sb_serve_open(const struct sb_config *c, const struct sb_listen *listen, struct 
     if (s == NULL || sodium_init() < 0)
     {
         free(s);
-        snprintf(why, SB_WHY, "short of memory");
+        (void)snprintf(why, SB_WHY, "short of memory");
         return SB_ERR_NO_MEMORY;
     }
     s->config = c;
@@ -367,7 +369,7 @@ sb_serve_open(const struct sb_config *c, const struct sb_listen *listen, struct 
     int rc = uv_loop_init(&s->loop) == 0 ? 0 : SB_ERR_INTERNAL;
     s->loop_open = rc == 0;
     if (rc != 0)
-        snprintf(why, SB_WHY, "the event loop cannot be made");
+        (void)snprintf(why, SB_WHY, "the event loop cannot be made");
     if (rc == 0)
         rc = open_store(s, why);
     if (rc == 0)

@@ -14,7 +14,7 @@ sb_web_dir_find(const char *configured, char out[SB_WEB_DIR_MAX])
     struct stat st;
     if (configured[0] != '\0')
     {
-        snprintf(out, SB_WEB_DIR_MAX, "%s", configured);
+        (void)snprintf(out, SB_WEB_DIR_MAX, "%s", configured);
         return;
     }
     ssize_t n = readlink("/proc/self/exe", out, SB_WEB_DIR_MAX - sizeof(tail));

@@ -15,7 +15,7 @@
 static int
 foreign(char *why, const char *text)
 {
-    snprintf(why, 256, "%s", text);
+    (void)snprintf(why, 256, "%s", text);
     return SB_ERR_FOREIGN;
 }
 
@@ -92,7 +92,7 @@ sb_key_file_parse(struct sb_bytes text, struct sb_keys *out, char *why)
     if (root == NULL)
     {
         /* jansson's own text may quote what it read: only the place is told. */
-        snprintf(why, 256, "it is not JSON (line %d)", error.line);
+        (void)snprintf(why, 256, "it is not JSON (line %d)", error.line);
         return SB_ERR_FOREIGN;
     }
     struct sb_keys keys = {0};

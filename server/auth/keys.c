@@ -25,9 +25,9 @@ static int
 fail(char *why, int err, const char *what, const char *path)
 {
     if (errno != 0)
-        snprintf(why, 256, "%s %.160s: %.60s", what, path, strerror(errno));
+        (void)snprintf(why, 256, "%s %.160s: %.60s", what, path, strerror(errno));
     else
-        snprintf(why, 256, "%s %.200s", what, path);
+        (void)snprintf(why, 256, "%s %.200s", what, path);
     return err;
 }
 
@@ -53,8 +53,8 @@ check_mode(int fd, const char *path, char *why)
         return fail(why, SB_ERR_FOREIGN, "not a regular file:", path);
     if ((st.st_mode & 077) != 0)
     {
-        snprintf(why, 256, "%.160s is open to others (mode %03o); make it private: chmod 600", path,
-                 st.st_mode & 0777);
+        (void)snprintf(why, 256, "%.160s is open to others (mode %03o); make it private: chmod 600",
+                       path, st.st_mode & 0777);
         return SB_ERR_FOREIGN;
     }
     return 0;
@@ -96,7 +96,7 @@ load(const char *path, struct sb_keys *out, char *why)
         char reason[256];
         rc = sb_key_file_parse(sb_bytes(buf, len), out, reason);
         if (rc != 0)
-            snprintf(why, 256, "cannot use %.140s: %.90s", path, reason);
+            (void)snprintf(why, 256, "cannot use %.140s: %.90s", path, reason);
     }
     sodium_memzero(buf, sizeof(buf));
     return rc;
@@ -143,7 +143,7 @@ write_temp(const char *dir, const struct sb_keys *keys, char *temp, char *why)
         rc = sb_key_file_format(keys, &text);
     if (rc != 0)
     {
-        snprintf(why, 256, "short of memory");
+        (void)snprintf(why, 256, "short of memory");
         goto out;
     }
     int fd = mkostemp(temp, O_CLOEXEC); /* mode 0600 */
@@ -226,7 +226,7 @@ sb_keys_load(const char *dir, bool create_missing, uint64_t now_ms, struct sb_ke
     char path[PATH_MAX_LEN];
     if (sodium_init() < 0)
     {
-        snprintf(why, 256, "the cryptographic library does not start");
+        (void)snprintf(why, 256, "the cryptographic library does not start");
         return SB_ERR_INTERNAL;
     }
     int rc = make_path(path, dir, FILE_NAME, why);
@@ -242,12 +242,12 @@ sb_keys_rotate(const char *dir, struct sb_keys *keys, uint64_t now_ms, char *why
 {
     if (keys->n == SB_KEYS_MAX)
     {
-        snprintf(why, 256, "there are %d keys already: drop one first", SB_KEYS_MAX);
+        (void)snprintf(why, 256, "there are %d keys already: drop one first", SB_KEYS_MAX);
         return SB_ERR_FULL;
     }
     if (keys->next_id >= UINT32_MAX - 1)
     {
-        snprintf(why, 256, "no key id is left");
+        (void)snprintf(why, 256, "no key id is left");
         return SB_ERR_FULL;
     }
     struct sb_keys next = {.n = keys->n + 1, .next_id = keys->next_id + 1};
@@ -268,12 +268,12 @@ sb_keys_drop(const char *dir, struct sb_keys *keys, uint32_t id, char *why)
         at++;
     if (at == keys->n)
     {
-        snprintf(why, 256, "there is no key %u", id);
+        (void)snprintf(why, 256, "there is no key %u", id);
         return SB_ERR_NOT_FOUND;
     }
     if (keys->n == 1)
     {
-        snprintf(why, 256, "key %u is the only one: rotate first", id);
+        (void)snprintf(why, 256, "key %u is the only one: rotate first", id);
         return SB_ERR_CONFLICT;
     }
     struct sb_keys next = *keys;

@@ -21,7 +21,7 @@ static const uint8_t prefix[12] = {0x30, 0x2a, 0x30, 0x05, 0x06, 0x03,
 static int
 refuse(char *why, const char *text)
 {
-    snprintf(why, 256, "%s", text);
+    (void)snprintf(why, 256, "%s", text);
     return SB_ERR_BAD_REQUEST;
 }
 

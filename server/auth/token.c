@@ -50,7 +50,7 @@ sb_token_verifier_create(const struct sb_keys *keys, const char *public_key_pem,
     struct sb_token_verifier *v = calloc(1, sizeof(*v));
     if (v == NULL || sodium_init() < 0)
     {
-        snprintf(why, 256, "short of memory");
+        (void)snprintf(why, 256, "short of memory");
         free(v);
         return NULL;
     }
