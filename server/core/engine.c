@@ -7,12 +7,6 @@
 
 #include <stdlib.h>
 
-const char *const sb_refusal_names[SB_REFUSAL_COUNT] = {
-#define X(id, name) name,
-    SB_REFUSALS(X)
-#undef X
-};
-
 struct sb_engine *
 sb_engine_create(struct sb_store *store, const struct sb_ports *ports,
                  const struct sb_settings *settings)

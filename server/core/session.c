@@ -308,7 +308,7 @@ sb_present_cursor(struct sb_step *st, struct sb_txn *txn, struct sb_bytes cursor
     if (rc != 0 && cause == SB_REFUSAL_SNAPSHOT_GONE && horizon == SB_HORIZON_UNKNOWN)
         return SB_ERR_UNAVAILABLE;
     if (rc != 0)
-        st->e->telemetry.refusals[cause]++;
+        sb_telemetry_refused(&st->e->telemetry, cause, st->e->request.op, st->ev->now_ms);
     return rc;
 }
 
