@@ -97,6 +97,20 @@ metrics(struct sb_conn *c)
 }
 
 static int
+refusals(struct sb_conn *c)
+{
+    struct sb_buf out;
+    if (!sb_debug_allowed(c))
+        return text(c, 403, "for an operator with a service's token only\n");
+    sb_buf_init(&out, (size_t)64 << 10);
+    int rc = sb_debug_refusals(sb_engine_telemetry(c->server->engine), &out);
+    rc = rc != 0 ? text(c, 503, "short of memory\n")
+                 : answer(c, 200, "application/json", (const char *)out.data, out.len, NULL, NULL);
+    sb_buf_finish(&out);
+    return rc;
+}
+
+static int
 ready(struct sb_conn *c)
 {
     struct sb_server *s = c->server;
@@ -207,6 +221,8 @@ sb_http_request(struct sb_conn *c)
         return ready(c);
     if (strcmp(path, "/metrics") == 0)
         return metrics(c);
+    if (strcmp(path, "/debug/refusals") == 0)
+        return refusals(c);
     if (strcmp(path, SB_WS_PATH) == 0)
         return answer(c, 426, NULL, "connect here with a WebSocket\n", 30, "upgrade:", "websocket");
     return text(c, 404, no_web_text);

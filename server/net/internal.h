@@ -208,6 +208,12 @@ int sb_http_reply(struct lws *wsi, unsigned status, const char *type, const char
 /* demo.c: the value of "user" of `{"user": "NAME"}`; 0 or SB_ERR_BAD_REQUEST. */
 int sb_demo_parse(const char *body, size_t len, char *user, size_t cap);
 
+/* debug.c: GET /debug/refusals. */
+/* The caller is near enough and holds a service's token. */
+bool sb_debug_allowed(struct sb_conn *c);
+/* JSON: the causes' counts, and the last refusals, oldest first. 0 or SB_ERR_. */
+int sb_debug_refusals(const struct sb_telemetry *t, struct sb_buf *out);
+
 /* metrics.c */
 void sb_metrics_write(struct sb_server *s, struct sb_buf *out);
 enum sb_close_index sb_close_index(uint16_t code);

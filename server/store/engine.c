@@ -72,7 +72,7 @@ store_horizon(struct sb_txn *txn)
     struct sb_state state;
     key_text(&key, SB_LIT("state"));
     if (sb_kv_get(t->kv, SB_TABLE_META, &key, &value) != 0 || sb_state_decode(value, &state) != 0)
-        return UINT64_MAX; /* no snapshot can be vouched for */
+        return SB_HORIZON_UNKNOWN; /* no snapshot can be vouched for */
     return state.horizon;
 }
 
