@@ -8,9 +8,10 @@
 #include "loadtest/options.h"
 
 static const char help[] =
-    "usage: scrollback-load scroll --token JWT [options]\n"
+    "usage: scrollback-load scroll|idle --token JWT [options]\n"
     "\n"
-    "Clients that scroll back through random threads of the token's user.\n"
+    "scroll: clients that scroll back through random threads of the token's user.\n"
+    "idle:   connections that say hello and wait; tells what each costs (needs --pid).\n"
     "\n"
     "  --url URL            ws://HOST:PORT/PATH, default ws://127.0.0.1:8484/v1\n"
     "  --token JWT          or SB_TOKEN in the environment\n"
@@ -135,9 +136,11 @@ main(int argc, char **argv)
         if (!ok)
             return usage("the value of an option is out of its range");
     }
-    if (optind >= argc || strcmp(argv[optind], "scroll") != 0 || optind + 1 != argc)
-        return usage("say what to do: scroll");
+    const char *mode = optind + 1 == argc ? argv[optind] : "";
+    bool idle = strcmp(mode, "idle") == 0;
+    if (!idle && strcmp(mode, "scroll") != 0)
+        return usage("say what to do: scroll or idle");
     if (o.token == NULL)
         return usage("--token is needed (scrollback token makes one)");
-    return sb_scroll_run(&o);
+    return idle ? sb_idle_run(&o) : sb_scroll_run(&o);
 }

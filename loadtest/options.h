@@ -21,5 +21,7 @@ struct sb_load_options
 
 /* Runs `scroll`. The exit code. */
 int sb_scroll_run(const struct sb_load_options *o);
+/* Runs `idle`. The exit code. */
+int sb_idle_run(const struct sb_load_options *o);
 
 #endif

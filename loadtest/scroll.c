@@ -8,7 +8,6 @@
  * readers would not ask for.
  */
 #include <errno.h>
-#include <msgpack.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,12 +18,10 @@
 #include "loadtest/options.h"
 #include "loadtest/proc.h"
 #include "loadtest/reply.h"
-#include "loadtest/ws_client.h"
+#include "loadtest/session.h"
 
 enum
 {
-    MAX_THREADS = 100000,
-    REQUEST_MAX = 512,
     EVENTS = 256,
 };
 
@@ -43,8 +40,7 @@ struct run
 {
     const struct sb_load_options *o;
     struct client *clients;
-    char **names;
-    uint32_t n_names;
+    struct sb_names names;
     uint64_t random, next_id;
     struct sb_histogram latency;
     uint64_t pages, rows, walks, bytes, errors, broken;
@@ -64,165 +60,24 @@ draw(struct run *r)
 
 /* ---- requests ---- */
 
-struct packet
-{
-    uint8_t b[REQUEST_MAX * 10];
-    size_t len;
-};
-
-static int
-append(void *ctx, const char *buf, size_t len)
-{
-    struct packet *p = ctx;
-    if (len > sizeof(p->b) - p->len)
-        return -1;
-    memcpy(p->b + p->len, buf, len);
-    p->len += len;
-    return 0;
-}
-
-static void
-put_str(msgpack_packer *pk, const char *s)
-{
-    msgpack_pack_str(pk, strlen(s));
-    msgpack_pack_str_body(pk, s, strlen(s));
-}
-
-static void
-pack_head(msgpack_packer *pk, uint32_t fields, const char *op, uint64_t id)
-{
-    msgpack_pack_map(pk, fields);
-    put_str(pk, "op");
-    put_str(pk, op);
-    put_str(pk, "id");
-    msgpack_pack_uint64(pk, id);
-}
-
-static int
-send_packet(struct client *c, const struct packet *p)
-{
-    return sb_ws_send(&c->ws, sb_bytes(p->b, p->len));
-}
-
 static int
 ask_page(struct run *r, struct client *c, uint64_t due_ns)
 {
-    struct packet p = {.len = 0};
-    msgpack_packer pk;
-    msgpack_packer_init(&pk, &p, append);
+    struct sb_packet p;
     c->id = ++r->next_id;
     c->due_ns = due_ns;
     if (c->cursor_len == 0)
-        c->thread = (uint32_t)(draw(r) % r->n_names);
-    pack_head(&pk, c->cursor_len != 0 ? 5 : 4, r->o->newer ? "load_newer" : "load_older", c->id);
-    put_str(&pk, "thread");
-    put_str(&pk, r->names[c->thread]);
-    put_str(&pk, "limit");
-    msgpack_pack_uint32(&pk, r->o->limit);
+        c->thread = (uint32_t)(draw(r) % r->names.n);
+    sb_packet_begin(&p, c->cursor_len != 0 ? 5 : 4, r->o->newer ? "load_newer" : "load_older",
+                    c->id);
+    sb_packet_str(&p, "thread", r->names.v[c->thread]);
+    sb_packet_uint(&p, "limit", r->o->limit);
     if (c->cursor_len != 0)
-    {
-        put_str(&pk, "cursor");
-        msgpack_pack_bin(&pk, c->cursor_len);
-        msgpack_pack_bin_body(&pk, c->cursor, c->cursor_len);
-    }
-    return send_packet(c, &p);
+        sb_packet_bin(&p, "cursor", sb_bytes(c->cursor, c->cursor_len));
+    return sb_packet_send(&c->ws, &p);
 }
 
-/* ---- set-up: blocking, one connection after the other ---- */
-
-static int
-await(struct client *c, struct sb_bytes *out)
-{
-    for (;;)
-    {
-        uint16_t closed;
-        if (sb_ws_take(&c->ws, out, &closed))
-            return 0;
-        if (closed != 0)
-        {
-            fprintf(stderr, "the server closed a connection with %u\n", closed);
-            return -1;
-        }
-        struct epoll_event ev;
-        int ep = epoll_create1(EPOLL_CLOEXEC);
-        struct epoll_event want = {.events = EPOLLIN};
-        epoll_ctl(ep, EPOLL_CTL_ADD, c->ws.fd, &want);
-        int n = epoll_wait(ep, &ev, 1, 10000);
-        close(ep);
-        if (n <= 0 || sb_ws_fill(&c->ws) != 0)
-        {
-            fprintf(stderr, "the server does not answer\n");
-            return -1;
-        }
-    }
-}
-
-static int
-reply_ok(struct sb_bytes frame, struct sb_reply_view *v)
-{
-    if (sb_reply_read(frame, v) != 0)
-        return -1;
-    if (v->error)
-        fprintf(stderr, "the server answers %.*s\n", (int)v->code.len, (const char *)v->code.data);
-    return v->error ? -1 : 0;
-}
-
-static int
-hello(struct run *r, struct client *c)
-{
-    struct packet p = {.len = 0};
-    msgpack_packer pk;
-    struct sb_bytes frame;
-    struct sb_reply_view v;
-    msgpack_packer_init(&pk, &p, append);
-    pack_head(&pk, 3, "hello", ++r->next_id);
-    put_str(&pk, "token");
-    put_str(&pk, r->o->token);
-    if (send_packet(c, &p) != 0 || await(c, &frame) != 0)
-        return -1;
-    return reply_ok(frame, &v);
-}
-
-static void
-add_name(void *ctx, struct sb_bytes name)
-{
-    struct run *r = ctx;
-    if (r->n_names < MAX_THREADS)
-        r->names[r->n_names++] = strndup((const char *)name.data, name.len);
-}
-
-/* The threads of the token's user are what is scrolled through. */
-static int
-list_threads(struct run *r, struct client *c)
-{
-    uint8_t cursor[96];
-    size_t cursor_len = 0;
-    do
-    {
-        struct packet p = {.len = 0};
-        msgpack_packer pk;
-        struct sb_bytes frame;
-        struct sb_reply_view v;
-        msgpack_packer_init(&pk, &p, append);
-        pack_head(&pk, cursor_len != 0 ? 4 : 3, "threads", ++r->next_id);
-        put_str(&pk, "limit");
-        msgpack_pack_uint32(&pk, 200);
-        if (cursor_len != 0)
-        {
-            put_str(&pk, "cursor");
-            msgpack_pack_bin(&pk, cursor_len);
-            msgpack_pack_bin_body(&pk, cursor, cursor_len);
-        }
-        if (send_packet(c, &p) != 0 || await(c, &frame) != 0 || reply_ok(frame, &v) != 0 ||
-            sb_reply_threads(frame, add_name, r) != 0)
-            return -1;
-        cursor_len = v.cursor.len <= sizeof(cursor) ? v.cursor.len : 0;
-        memcpy(cursor, v.cursor.data != NULL ? v.cursor.data : cursor, cursor_len);
-    } while (cursor_len != 0);
-    if (r->n_names == 0)
-        fprintf(stderr, "the token's user has no threads to scroll through\n");
-    return r->n_names == 0 ? -1 : 0;
-}
+/* ---- the run ---- */
 
 static int
 open_all(struct run *r)
@@ -231,17 +86,15 @@ open_all(struct run *r)
     {
         struct client *c = &r->clients[i];
         struct epoll_event ev = {.events = EPOLLIN, .data.u32 = i};
-        if (sb_ws_open(&c->ws, r->o->host, r->o->port, r->o->path) != 0 || hello(r, c) != 0)
+        if (sb_session_open(&c->ws, r->o) != 0)
             return -1;
-        if (i == 0 && list_threads(r, c) != 0)
+        if (i == 0 && sb_session_threads(&c->ws, &r->names) != 0)
             return -1;
         if (epoll_ctl(r->epoll, EPOLL_CTL_ADD, c->ws.fd, &ev) != 0)
             return -1;
     }
     return 0;
 }
-
-/* ---- the run ---- */
 
 /* Pages of a walk must join: the check that no benchmark may skip. */
 static bool
@@ -460,9 +313,8 @@ sb_scroll_run(const struct sb_load_options *o)
     struct run r = {.o = o, .random = o->seed | 1, .epoll = epoll_create1(EPOLL_CLOEXEC)};
     r.clients = calloc(o->connections, sizeof(*r.clients));
     r.idle = calloc(o->connections, sizeof(*r.idle));
-    r.names = calloc(MAX_THREADS, sizeof(*r.names));
     int rc = -1;
-    if (r.clients != NULL && r.idle != NULL && r.names != NULL)
+    if (r.clients != NULL && r.idle != NULL)
     {
         for (uint32_t i = 0; i < o->connections; i++)
             r.clients[i].ws.fd = -1;
@@ -472,9 +324,7 @@ sb_scroll_run(const struct sb_load_options *o)
         for (uint32_t i = 0; i < o->connections; i++)
             sb_ws_close(&r.clients[i].ws);
     }
-    for (uint32_t i = 0; i < r.n_names; i++)
-        free(r.names[i]);
-    free(r.names);
+    sb_names_finish(&r.names);
     free(r.idle);
     free(r.clients);
     close(r.epoll);

@@ -2,8 +2,11 @@
 #include "store/layout.h"
 
 #include <sodium.h>
-#define XXH_INLINE_ALL
+
+#define XXH_INLINE_ALL /* keys are short: no call for them */
 #include <xxhash.h>
+
+#include "store/sum.h"
 
 const char *const sb_table_names[SB_TABLE_COUNT] = {
 #define X(id, name) name,
@@ -156,7 +159,7 @@ sb_layout_sum(enum sb_table table, struct sb_bytes key, struct sb_bytes rest)
 {
     uint64_t k = XXH3_64bits(key.data, key.len);
     unsigned turn = 1 + (unsigned)table;
-    return XXH3_64bits(rest.data, rest.len) ^ (k << turn | k >> (64 - turn));
+    return sb_sum(rest) ^ (k << turn | k >> (64 - turn));
 }
 
 void
