@@ -8,13 +8,13 @@
 #include "app/serve.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uv.h>
 
 #include "app/command.h"
+#include "app/program_metrics.h"
 #include "app/web_dir.h"
 #include "auth/token.h"
 #include "base/log.h"
@@ -40,6 +40,7 @@ struct sb_serve
     struct sb_change_log *log;
     struct sb_server *server;
     char web[SB_WEB_DIR_MAX];
+    uint64_t started_us;
     int failed; /* SB_ERR_ of a fatal outcome, or 0 */
 };
 
@@ -129,31 +130,19 @@ hook_ready(void *ctx)
 }
 
 static void
-metric(struct sb_buf *out, const char *name, const char *type, const char *help, uint64_t value)
-{
-    char line[256];
-    int n =
-        snprintf(line, sizeof(line),
-                 "# HELP scrollback_%s %s\n# TYPE scrollback_%s %s\nscrollback_%s %" PRIu64 "\n",
-                 name, help, name, type, name, value);
-    if (n > 0 && (size_t)n < sizeof(line))
-        (void)sb_buf_append(out, sb_bytes(line, (size_t)n)); /* full: the rest is left out */
-}
-
-static void
 hook_metrics(void *ctx, struct sb_buf *out)
 {
     struct sb_serve *s = ctx;
-    struct sb_store_stats stats;
-    s->store->ops->stats(s->store, &stats);
-    metric(out, "store_version", "counter", "Last version that readers see.", stats.published);
-    metric(out, "store_horizon", "counter", "Snapshots below it are gone.", stats.horizon);
-    metric(out, "store_bytes_used", "gauge", "Bytes in use.", stats.bytes_used);
-    metric(out, "store_bytes_quota", "gauge", "Bytes past which writes are refused.",
-           stats.bytes_quota);
-    metric(out, "store_rows_behind", "gauge", "Rows whose derived entries are not written yet.",
-           stats.behind);
-    metric(out, "keys", "gauge", "Keys that are taken.", s->keys.n);
+    const struct sb_program_metrics m = {s->store, s->log, s->keys.n, sb_now_us() - s->started_us};
+    sb_program_metrics_write(&m, out);
+}
+
+static bool
+hook_is_service(void *ctx, struct sb_bytes token)
+{
+    struct sb_serve *s = ctx;
+    struct sb_claims claims;
+    return sb_token_verify(s->verifier, token, sb_now_ms(), &claims) == 0 && claims.service;
 }
 
 static int
@@ -285,7 +274,13 @@ open_core(struct sb_serve *s, char *why)
         .rate_limit = c->rate_limit,
     };
     struct sb_change_log_options o = {
-        .store = s->store, .run_job = run_job, .applied = applied, .fatal = fatal, .ctx = s};
+        .store = s->store,
+        .run_job = run_job,
+        .applied = applied,
+        .fatal = fatal,
+        .ctx = s,
+        .clock_us = sb_now_us,
+    };
     s->engine = sb_engine_create(s->store, &s->ports, &s->settings);
     s->log = s->engine == NULL ? NULL : sb_change_log_create(&o);
     if (s->log == NULL)
@@ -301,8 +296,15 @@ static int
 open_server(struct sb_serve *s, const struct sb_listen *listen, char *why)
 {
     const struct sb_config *c = s->config;
-    struct sb_server_hooks hooks = {s,          hook_submit,  hook_turn_end,   hook_idle,
-                                    hook_ready, hook_metrics, hook_demo_token, hook_reload};
+    struct sb_server_hooks hooks = {s,
+                                    hook_submit,
+                                    hook_turn_end,
+                                    hook_idle,
+                                    hook_ready,
+                                    hook_metrics,
+                                    hook_demo_token,
+                                    hook_reload,
+                                    hook_is_service};
     struct sb_server_settings settings = {
         .host = listen->host,
         .port = listen->port,
@@ -336,6 +338,7 @@ sb_serve_open(const struct sb_config *c, const struct sb_listen *listen, struct 
         return SB_ERR_NO_MEMORY;
     }
     s->config = c;
+    s->started_us = sb_now_us();
     sb_web_dir_find(c->web, s->web);
     int rc = uv_loop_init(&s->loop) == 0 ? 0 : SB_ERR_INTERNAL;
     s->loop_open = rc == 0;

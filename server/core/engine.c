@@ -13,12 +13,6 @@ enum
     REFILL_US = 1000000, /* an empty rate bucket is full again */
 };
 
-const char *const sb_refusal_names[SB_REFUSAL_COUNT] = {
-#define X(id, name) name,
-    SB_REFUSALS(X)
-#undef X
-};
-
 static void
 free_users(struct sb_engine *e)
 {

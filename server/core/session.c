@@ -301,10 +301,14 @@ sb_present_cursor(struct sb_step *st, struct sb_txn *txn, struct sb_bytes cursor
                   const struct sb_digest *binding, struct sb_opened *out)
 {
     enum sb_refusal cause;
+    uint64_t horizon = txn->store->ops->horizon(txn);
     int rc = sb_cursor_open(&st->s->cursors, &st->e->cursors, cursor, binding, st->ev->now_us,
-                            txn->store->ops->horizon(txn), out, &cause);
+                            horizon, out, &cause);
+    /* The store's trouble is not the cursor's end: it can be presented again. */
+    if (rc != 0 && cause == SB_REFUSAL_SNAPSHOT_GONE && horizon == SB_HORIZON_UNKNOWN)
+        return SB_ERR_UNAVAILABLE;
     if (rc != 0)
-        st->e->telemetry.refusals[cause]++;
+        sb_telemetry_refused(&st->e->telemetry, cause, st->e->request.op, st->ev->now_ms);
     return rc;
 }
 

@@ -15,6 +15,7 @@
 #include "core/ports.h"
 #include "core/record.h"
 #include "core/store.h"
+#include "core/telemetry.h"
 
 struct sb_engine;  /* what all sessions share: ports, store, decoder, scratch, scans, telemetry */
 struct sb_session; /* one connection */
@@ -88,42 +89,7 @@ const struct sb_claims *sb_session_claims(const struct sb_session *s);
  * SB_EVENT_SCAN; call until the turn's budget (settings.scan_slice_us) is used up. */
 struct sb_session *sb_engine_scan_next(struct sb_engine *e);
 
-/* ---- telemetry ---- */
-
-/* Why a cursor was refused: told to nobody but counters and the ring. */
-#define SB_REFUSALS(X)                                                                             \
-    X(MALFORMED, "malformed")                                                                      \
-    X(UNKNOWN_KEY, "unknown_key")                                                                  \
-    X(BAD_TAG, "bad_tag")                                                                          \
-    X(EXPIRED, "expired")                                                                          \
-    X(UNKNOWN_HANDLE, "unknown_handle")                                                            \
-    X(BINDING, "binding")                                                                          \
-    X(SNAPSHOT_GONE, "snapshot_gone")
-
-enum sb_refusal
-{
-#define X(id, name) SB_REFUSAL_##id,
-    SB_REFUSALS(X)
-#undef X
-        SB_REFUSAL_COUNT,
-};
-extern const char *const sb_refusal_names[SB_REFUSAL_COUNT];
-
-#define SB_N_OPS (SB_OP_UNKNOWN + 1)
-#define SB_N_CODES (SB_CODE_INTERNAL + 1)
-
-struct sb_telemetry
-{
-    uint64_t requests[SB_N_OPS];
-    uint64_t errors[SB_N_CODES];
-    uint64_t refusals[SB_REFUSAL_COUNT];
-    uint64_t rows;         /* sent in pages */
-    uint64_t corrupt_rows; /* checksum failures met */
-    uint64_t scan_slices;
-    uint64_t cursors_live;
-    uint64_t sessions_ready;
-    uint64_t scans_waiting;
-};
+/* What was counted so far. */
 const struct sb_telemetry *sb_engine_telemetry(const struct sb_engine *e);
 
 #endif

@@ -43,14 +43,19 @@ measure(const struct sb_step *st, const struct sb_listing *l, struct sb_txn *txn
     return 0;
 }
 
-static uint32_t
-still_listed(const struct sb_listing *l, struct sb_txn *txn, uint32_t fit)
+static int
+still_listed(const struct sb_listing *l, struct sb_txn *txn, uint32_t fit, uint32_t *n)
 {
-    uint32_t n = 0;
     struct sb_listed t;
+    *n = 0;
     for (uint32_t i = 0; i < fit; i++)
-        n += sb_listing_look(l, txn, l->ids[i], &t) == 0;
-    return n;
+    {
+        int rc = sb_listing_look(l, txn, l->ids[i], &t);
+        if (rc != 0 && rc != SB_ERR_NOT_FOUND)
+            return rc;
+        *n += rc == 0;
+    }
+    return 0;
 }
 
 static void
@@ -74,9 +79,11 @@ reply_threads(struct sb_step *st, struct sb_txn *txn, struct sb_job *j)
     struct sb_writer w;
     struct sb_opt_bytes next = {0};
     uint8_t buf[SB_CURSOR_BYTES];
-    uint32_t fit;
+    uint32_t fit, n;
     size_t size;
     int rc = measure(st, l, txn, &fit, &size);
+    if (rc == 0)
+        rc = still_listed(l, txn, fit, &n);
     if (rc == 0)
         rc = sb_reply_begin(st, &w, size);
     if (rc == 0 && (l->more || fit < l->n))
@@ -87,12 +94,15 @@ reply_threads(struct sb_step *st, struct sb_txn *txn, struct sb_job *j)
     }
     if (rc != 0)
         return rc;
-    sb_write_threads_head(&w, j->re, still_listed(l, txn, fit));
+    sb_write_threads_head(&w, j->re, n);
     for (uint32_t i = 0; i < fit; i++)
     {
         struct sb_listed t;
-        if (sb_listing_look(l, txn, l->ids[i], &t) == 0)
+        rc = sb_listing_look(l, txn, l->ids[i], &t);
+        if (rc == 0)
             write_item(&w, &t, l->counts[i]);
+        else if (rc != SB_ERR_NOT_FOUND)
+            return rc; /* the frame was not ended: nothing of it goes out */
     }
     sb_write_list_tail(&w, next);
     sb_reply_end(st, &w);

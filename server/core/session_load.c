@@ -177,7 +177,10 @@ still_allowed(struct sb_step *st, struct sb_txn *txn, struct sb_job *j)
     int rc = sb_find_thread(st, txn, sb_bytes_str(j->thread), &thread, &access);
     if (rc != 0)
         return rc;
-    if (thread.id != p->thread || p->version < txn->store->ops->horizon(txn))
+    uint64_t horizon = txn->store->ops->horizon(txn);
+    if (horizon == SB_HORIZON_UNKNOWN)
+        return SB_ERR_UNAVAILABLE;
+    if (thread.id != p->thread || p->version < horizon)
         return SB_ERR_INVALID_CURSOR;
     if (access.scope != p->access.scope || access.history != p->access.history ||
         sb_pos_cmp(access.join, p->access.join) != 0)

@@ -73,6 +73,8 @@ struct sb_store_stats
     uint64_t behind; /* rows whose derived entries are not written yet */
 };
 
+#define SB_HORIZON_UNKNOWN UINT64_MAX
+
 struct sb_store_ops
 {
     /* ---- reading (loop thread) ---- */
@@ -161,7 +163,8 @@ struct sb_store_ops
     /* Loop thread. The version readers read at. */
     uint64_t (*published)(const struct sb_store *s);
     void (*stats)(struct sb_store *s, struct sb_store_stats *out);
-    /* As the transaction sees it: a snapshot below it cannot be read any more. */
+    /* As the transaction sees it: a snapshot below it cannot be read any more.
+     * SB_HORIZON_UNKNOWN: the store cannot tell. */
     uint64_t (*horizon)(struct sb_txn *t);
     /* New at creation and restore; the same while the store is open. */
     uint64_t (*epoch)(const struct sb_store *s);

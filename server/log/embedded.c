@@ -34,9 +34,11 @@ struct sb_change_log
     struct sb_applier *applier;
     struct entry *head, **tail; /* waiting, oldest first */
     size_t n_waiting, bytes_waiting;
-    bool running; /* a batch is being applied or its results are being told */
-    bool broken;  /* a commit's outcome is unknown: nothing more goes to the store */
-    int err;      /* of the batch, written by the job */
+    bool running;     /* a batch is being applied or its results are being told */
+    bool broken;      /* a commit's outcome is unknown: nothing more goes to the store */
+    int err;          /* of the batch, written by the job */
+    uint64_t took_us; /* of the batch, written by the job */
+    struct sb_change_log_stats stats;
     int told_err; /* what the operator's log last said */
     size_t n;     /* records in the batch */
     const struct sb_record **records;
@@ -96,8 +98,8 @@ sb_change_log_destroy(struct sb_change_log *l)
     free(l);
 }
 
-int
-sb_change_log_append(struct sb_change_log *l, const struct sb_record *r, uint64_t tag)
+static int
+append(struct sb_change_log *l, const struct sb_record *r, uint64_t tag)
 {
     if (l->broken)
         return SB_ERR_OVERLOADED;
@@ -127,6 +129,14 @@ sb_change_log_append(struct sb_change_log *l, const struct sb_record *r, uint64_
     return 0;
 }
 
+int
+sb_change_log_append(struct sb_change_log *l, const struct sb_record *r, uint64_t tag)
+{
+    int rc = append(l, r, tag);
+    l->stats.refused += rc != 0;
+    return rc;
+}
+
 static void
 take_batch(struct sb_change_log *l)
 {
@@ -151,7 +161,9 @@ static void
 run_batch(void *arg)
 {
     struct sb_change_log *l = arg;
+    uint64_t began = l->o.clock_us != NULL ? l->o.clock_us() : 0;
     l->err = sb_apply(l->applier, l->o.store, l->records, l->results, l->n);
+    l->took_us = l->o.clock_us != NULL ? l->o.clock_us() - began : 0;
 }
 
 static void
@@ -180,6 +192,32 @@ refuse_waiting(struct sb_change_log *l)
     }
 }
 
+static void
+count_batch(struct sb_change_log *l)
+{
+    static const uint64_t bounds[] = {
+#define X(us, label) us,
+        SB_COMMIT_BUCKETS(X)
+#undef X
+    };
+    size_t i = 0;
+    while (i < sizeof(bounds) / sizeof(bounds[0]) && l->took_us > bounds[i])
+        i++;
+    l->stats.batches++;
+    l->stats.records += l->n;
+    l->stats.failed_batches += l->err != 0;
+    l->stats.commits[i]++;
+    l->stats.commit_us += l->took_us;
+}
+
+void
+sb_change_log_stats(const struct sb_change_log *l, struct sb_change_log_stats *out)
+{
+    *out = l->stats;
+    out->waiting = l->n_waiting;
+    out->waiting_bytes = l->bytes_waiting;
+}
+
 /* On the loop thread. `running` stays set until all results are told: a callback may append
  * and flush, and must not start a batch over the arrays that are being read. */
 static void
@@ -187,6 +225,7 @@ batch_done(void *arg)
 {
     struct sb_change_log *l = arg;
     int err = l->err;
+    count_batch(l);
     if (err == 0)
         l->o.store->ops->publish(l->o.store);
     /* A full disk fails every batch: the state is told, not each batch. */
@@ -222,6 +261,7 @@ sb_change_log_flush(struct sb_change_log *l)
     for (size_t i = 0; i < l->n; i++)
         l->results[i].err = err;
     l->err = err;
+    l->took_us = 0;
     batch_done(l);
 }
 

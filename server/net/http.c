@@ -97,6 +97,20 @@ metrics(struct sb_conn *c)
 }
 
 static int
+refusals(struct sb_conn *c)
+{
+    struct sb_buf out;
+    if (!sb_debug_allowed(c))
+        return text(c, 403, "for an operator with a service's token only\n");
+    sb_buf_init(&out, (size_t)64 << 10);
+    int rc = sb_debug_refusals(sb_engine_telemetry(c->server->engine), &out);
+    rc = rc != 0 ? text(c, 503, "short of memory\n")
+                 : answer(c, 200, "application/json", (const char *)out.data, out.len, NULL, NULL);
+    sb_buf_finish(&out);
+    return rc;
+}
+
+static int
 ready(struct sb_conn *c)
 {
     struct sb_server *s = c->server;
@@ -136,6 +150,22 @@ demo_head(struct sb_conn *c)
     return 0;
 }
 
+/* The library starts its own timer anew at each byte of a body, so drips would hold a socket
+ * for ever: a body, wanted or not, has the time that a head has. */
+void
+sb_http_head_came(struct sb_conn *c)
+{
+    struct sb_server *s = c->server;
+    char length[24];
+    int n = lws_hdr_copy(c->wsi, length, sizeof(length), WSI_TOKEN_HTTP_CONTENT_LENGTH);
+    bool no_body = n == 0 || (n == 1 && length[0] == '0');
+    c->requested = no_body && !sb_http_has(c->wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING);
+    if (c->requested)
+        return;
+    c->deadline_ms = sb_loop_ms(s) + s->settings.handshake_ms;
+    sb_timers_put(s, c, s->settings.handshake_ms);
+}
+
 int
 sb_http_body(struct sb_conn *c, const void *data, size_t len)
 {
@@ -149,6 +179,7 @@ sb_http_body_end(struct sb_conn *c)
 {
     struct sb_server *s = c->server;
     char user[SB_MAX_NAME + 1], token[SB_MAX_TOKEN + 1], body[SB_MAX_TOKEN + 32];
+    c->requested = true;
     if (!c->keep_body)
         return 0;
     c->keep_body = false;
@@ -190,6 +221,8 @@ sb_http_request(struct sb_conn *c)
         return ready(c);
     if (strcmp(path, "/metrics") == 0)
         return metrics(c);
+    if (strcmp(path, "/debug/refusals") == 0)
+        return refusals(c);
     if (strcmp(path, SB_WS_PATH) == 0)
         return answer(c, 426, NULL, "connect here with a WebSocket\n", 30, "upgrade:", "websocket");
     return text(c, 404, no_web_text);

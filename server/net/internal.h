@@ -197,6 +197,8 @@ bool sb_host_is_loopback(const char *host, uint16_t port);
 /* The request has that header (or method), if only an empty one. */
 bool sb_http_has(struct lws *wsi, enum lws_token_indexes token);
 int sb_http_request(struct sb_conn *c);
+/* A request's head is whole: whether its body is waited for, and until when. */
+void sb_http_head_came(struct sb_conn *c);
 int sb_http_body(struct sb_conn *c, const void *data, size_t len);
 int sb_http_body_end(struct sb_conn *c);
 /* Answers and ends the transaction's response; `type` NULL: plain text. 0 or -1 (hang up). */
@@ -205,6 +207,12 @@ int sb_http_reply(struct lws *wsi, unsigned status, const char *type, const char
 
 /* demo.c: the value of "user" of `{"user": "NAME"}`; 0 or SB_ERR_BAD_REQUEST. */
 int sb_demo_parse(const char *body, size_t len, char *user, size_t cap);
+
+/* debug.c: GET /debug/refusals. */
+/* The caller is near enough and holds a service's token. */
+bool sb_debug_allowed(struct sb_conn *c);
+/* JSON: the causes' counts, and the last refusals, oldest first. 0 or SB_ERR_. */
+int sb_debug_refusals(const struct sb_telemetry *t, struct sb_buf *out);
 
 /* metrics.c */
 void sb_metrics_write(struct sb_server *s, struct sb_buf *out);

@@ -47,6 +47,8 @@ struct sb_server_hooks
     /* A demo user's token into out (NUL-terminated, cap bytes). 0 or SB_ERR_. */
     int (*demo_token)(void *ctx, const char *user, char *out, size_t cap);
     void (*reload)(void *ctx); /* SIGHUP */
+    /* Whether a token is a valid service's. NULL: none is, and /debug is closed. */
+    bool (*is_service)(void *ctx, struct sb_bytes token);
 };
 
 struct sb_server;

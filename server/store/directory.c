@@ -155,6 +155,25 @@ sb_directory_replace(const char *dir, const char *from, const char *to, char *wh
     return sync_directory(dir, why);
 }
 
+bool
+sb_directory_reserve(const char *dir)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    if (path_of(dir, "reserve", path) != 0)
+        return false;
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return false;
+    bool whole = fstat(fd, &st) == 0 && st.st_size >= SB_RESERVE_BYTES;
+    if (!whole)
+        whole = posix_fallocate(fd, 0, SB_RESERVE_BYTES) == 0;
+    close(fd);
+    if (!whole)
+        (void)unlink(path);
+    return whole;
+}
+
 void
 sb_directory_remove(const char *dir, const char *file)
 {

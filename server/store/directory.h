@@ -5,6 +5,7 @@
  *   lock.mdb          LMDB's table of readers
  *   scrollback.lock   held by the one process that has the store open
  *   UNFINISHED        a bulk load began and was not finished: the content is not whole
+ *   reserve           space that is given up when the disk is full, so that deleting works
  *   data.mdb.new      a repack that was not finished: of no use to anybody
  *
  * `why` has at least 512 bytes and gets a sentence for the operator.
@@ -28,6 +29,9 @@ int sb_directory_unmark_unfinished(const char *dir, char *why);
 
 /* Puts `from` in place of `to`, both in dir, and makes it durable. */
 int sb_directory_replace(const char *dir, const char *from, const char *to, char *why);
+/* Makes the reserve of SB_RESERVE_BYTES if it is not there. False: there is no space for it. */
+#define SB_RESERVE_BYTES (4 << 20)
+bool sb_directory_reserve(const char *dir);
 /* Removes a file of the directory if it is there. */
 void sb_directory_remove(const char *dir, const char *file);
 

@@ -72,7 +72,7 @@ store_horizon(struct sb_txn *txn)
     struct sb_state state;
     key_text(&key, SB_LIT("state"));
     if (sb_kv_get(t->kv, SB_TABLE_META, &key, &value) != 0 || sb_state_decode(value, &state) != 0)
-        return UINT64_MAX; /* no snapshot can be vouched for */
+        return SB_HORIZON_UNKNOWN; /* no snapshot can be vouched for */
     return state.horizon;
 }
 
@@ -276,7 +276,8 @@ sb_store_start(struct sb_kv *kv, const struct sb_store_options *o, uint64_t quot
     if (rc != 0)
     {
         if (why != NULL && why->text[0] == '\0')
-            explain(why, sb_error_text(rc));
+            explain(why, rc == SB_ERR_CORRUPT ? "the store is damaged: restore it from a backup"
+                                              : sb_error_text(rc));
         sb_store_close(&s->head);
         return rc;
     }

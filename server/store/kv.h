@@ -59,6 +59,9 @@ struct sb_kv_ops
     int (*usage)(struct sb_kv *kv, uint64_t *out);
     /* An upper bound of the same, at no cost. */
     uint64_t (*usage_bound)(struct sb_kv *kv);
+    /* False after a commit found the disk full, until there is space again: what makes the
+     * store grow is to be refused, what shrinks it may use the reserve. The writer's thread. */
+    bool (*roomy)(struct sb_kv *kv);
     /* Everything committed is on disk afterwards. */
     int (*sync)(struct sb_kv *kv);
     void (*close)(struct sb_kv *kv);

@@ -18,6 +18,7 @@
 #include <lmdb.h>
 
 #include "base/error.h"
+#include "store/directory.h"
 
 #define MAP_SIZE_WANTED (UINT64_C(1) << 40)
 #define MAP_SIZE_MODEST (UINT64_C(1) << 34) /* what a checker of memory leaves us */
@@ -45,6 +46,8 @@ struct lmdb
     MDB_dbi tables[SB_TABLE_COUNT];
     uint64_t map_size;
     int lock_fd;
+    char *dir;  /* where the reserve is; NULL: none is kept */
+    bool spent; /* the disk was full and the reserve given up */
     struct lmdb_txn reader, writer;
 };
 
@@ -139,12 +142,25 @@ lmdb_end(struct sb_kv_txn *txn)
     t->open = false;
 }
 
-static bool
-disk_is_full(MDB_env *env)
+/* What the disk has left for us; all of the world when it does not tell. */
+static uint64_t
+disk_space(MDB_env *env)
 {
     int fd;
     struct statvfs v;
-    return mdb_env_get_fd(env, &fd) == 0 && fstatvfs(fd, &v) == 0 && v.f_bavail == 0;
+    if (mdb_env_get_fd(env, &fd) != 0 || fstatvfs(fd, &v) != 0)
+        return UINT64_MAX;
+    return (uint64_t)v.f_bavail * v.f_frsize;
+}
+
+/* Space comes back only with the reserve: and as much again, so that it is not at once gone. */
+static bool
+lmdb_roomy(struct sb_kv *kv)
+{
+    struct lmdb *l = (struct lmdb *)kv;
+    if (l->spent && disk_space(l->env) >= 2 * SB_RESERVE_BYTES && sb_directory_reserve(l->dir))
+        l->spent = false;
+    return !l->spent;
 }
 
 static int
@@ -156,11 +172,16 @@ lmdb_commit(struct sb_kv_txn *txn)
     write_ended(t);
     if (rc == 0)
         return 0;
-    bool no_space = disk_is_full(l->env);
+    bool no_space = disk_space(l->env) == 0;
     MDB_txn *probe;
     bool usable = mdb_txn_begin(l->env, NULL, 0, &probe) == 0;
     if (usable)
         mdb_txn_abort(probe);
+    if (no_space && l->dir != NULL)
+    {
+        sb_directory_remove(l->dir, "reserve");
+        l->spent = true;
+    }
     return sb_kv_lmdb_commit_error(rc, no_space, usable);
 }
 
@@ -323,6 +344,7 @@ lmdb_close(struct sb_kv *kv)
     mdb_env_close(l->env);
     if (l->lock_fd >= 0)
         close(l->lock_fd);
+    free(l->dir);
     free(l);
 }
 
@@ -338,6 +360,7 @@ static const struct sb_kv_ops lmdb_ops = {
     .count = lmdb_count,
     .usage = lmdb_usage,
     .usage_bound = lmdb_usage_bound,
+    .roomy = lmdb_roomy,
     .sync = lmdb_sync,
     .close = lmdb_close,
 };
@@ -500,6 +523,10 @@ sb_kv_lmdb_open(const struct sb_kv_lmdb_options *o, struct sb_kv **out, char *wh
         return rc;
     }
     l->lock_fd = o->lock_fd;
+    /* Without memory for it the store has no reserve; without space it has none yet. */
+    if (!o->read_only && !o->no_sync && strcmp(o->file, "data.mdb") == 0 &&
+        (l->dir = strdup(o->dir)) != NULL)
+        (void)sb_directory_reserve(l->dir);
     *out = &l->head;
     return 0;
 }

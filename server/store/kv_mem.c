@@ -413,6 +413,13 @@ mem_usage(struct sb_kv *kv, uint64_t *out)
     return 0;
 }
 
+static bool
+mem_roomy(struct sb_kv *kv)
+{
+    (void)kv;
+    return true;
+}
+
 static int
 mem_sync(struct sb_kv *kv)
 {
@@ -442,6 +449,7 @@ static const struct sb_kv_ops mem_ops = {
     .count = mem_count,
     .usage = mem_usage,
     .usage_bound = mem_usage_bound,
+    .roomy = mem_roomy,
     .sync = mem_sync,
     .close = mem_close,
 };

@@ -28,7 +28,7 @@ sb_store_write_begin(struct sb_store *store, struct sb_txn **out)
     t->kv = kv;
     t->walk.state = SB_WALK_NONE;
     t->err = 0;
-    t->over_quota = used > s->quota;
+    t->over_quota = used > s->quota || !s->kv->ops->roomy(s->kv);
     t->dirty = t->derive = false;
     t->state = s->committed;
     t->mark_rows = s->pending.n_rows;

@@ -1,4 +1,4 @@
-// The HTTP routes beside the WebSocket: health, metrics, the demo's token, static files.
+// The HTTP routes beside the WebSocket: health, metrics, refusals, the demo's token, static files.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -6,6 +6,7 @@ import http from 'node:http';
 import path from 'node:path';
 import { scenario } from './lib/harness.mjs';
 import { run } from './lib/server.mjs';
+import { token } from './lib/token.mjs';
 
 // A plain request; fetch would not let us set Host or Origin.
 function call(server, target, { method = 'GET', headers = {}, body } = {}) {
@@ -97,6 +98,89 @@ scenario('contract, cursors: the cause of a refusal goes to the metrics only', a
     const before = await causes();
     await client.refused('invalid_cursor', 'load_older', { thread, limit: 1, cursor: bytes });
     assert.deepEqual(await causes(), { ...before, [cause]: before[cause] + 1 });
+  }
+});
+
+scenario('cursors: the last refusals with their causes, for a service\'s token only', async (s) => {
+  const server = await s.server();
+  const svc = await s.service(server);
+  await svc.ok('create_thread', { thread: 'thread-secret', members: { 'user-secret': 'writer' } });
+  for (let i = 0; i < 3; i++) await svc.ok('post', { thread: 'thread-secret', text: 'x' });
+  const bearer = async (claims) => ({ headers: { Authorization: `Bearer ${await token(server.dir, claims)}` } });
+  const service = await bearer({ user: 'svc', service: true });
+  const ask = async () => {
+    const reply = await call(server, '/debug/refusals', service);
+    assert.equal(reply.status, 200, reply.body);
+    assert.match(reply.headers['content-type'], /^application\/json/);
+    return JSON.parse(reply.body);
+  };
+  assert.deepEqual((await ask()).last, []);
+  const began = Date.now();
+  const reader = await s.session(server, 'user-secret');
+  const cursor = Buffer.from((await reader.ok('load_older', { thread: 'thread-secret', limit: 1 })).older);
+  await reader.refused('invalid_cursor', 'load_newer', { thread: 'thread-secret', cursor });
+  await reader.refused('invalid_cursor', 'threads', { cursor: Buffer.alloc(0) });
+  const { counts, last } = await ask();
+  assert.deepEqual(last.map(({ cause, op }) => [cause, op]), [['binding', 'load_newer'], ['malformed', 'threads']]);
+  for (const { time } of last) assert.ok(time >= began - 5 && time <= Date.now() + 5);
+  assert.deepEqual([counts.binding, counts.malformed, counts.expired], [1, 1, 0]);
+  assert.deepEqual(Object.keys(last[0]), ['time', 'cause', 'op'], 'no identifier');
+  for (let i = 0; i < 300; i++) await reader.refused('invalid_cursor', 'members', { thread: 'thread-secret', cursor: Buffer.alloc(3) });
+  const many = await call(server, '/debug/refusals', service);
+  assert.equal(JSON.parse(many.body).last.length, 256, 'bounded');
+  assert.equal(/secret|svc/.test(many.body), false);
+
+  const refused = new Set();
+  for (const options of [
+    {},
+    await bearer({ user: 'user-secret' }),
+    { headers: { Authorization: 'Bearer ' } },
+    { headers: { Authorization: `Bearer ${'x'.repeat(3000)}` } },
+    { headers: { Authorization: service.headers.Authorization.replace('Bearer', 'Basic') } },
+    { headers: { Authorization: service.headers.Authorization.slice(0, -2) } },
+  ]) {
+    const reply = await call(server, '/debug/refusals', options);
+    assert.equal(reply.status, 403);
+    refused.add(reply.body);
+  }
+  assert.equal(refused.size, 1, 'one body for every refusal');
+  assert.equal((await call(server, '/debug/refusals', { ...service, method: 'POST' })).status, 405);
+  assert.equal((await call(server, '/debug/other', service)).status, 404);
+});
+
+scenario('metrics: what an operator needs is there, and moves', async (s) => {
+  const server = await s.server();
+  const svc = await s.service(server);
+  const page = async () => Object.fromEntries([...(await call(server, '/metrics')).body.matchAll(/^(scrollback_\S+) (\S+)$/gm)].map(([, name, n]) => [name, Number(n)]));
+  const before = await page();
+  await svc.ok('create_thread', { thread: 't' });
+  for (let i = 0; i < 10; i++) await svc.ok('post', { thread: 't', text: 'x' });
+  await svc.ok('load_older', { thread: 't', limit: 5 });
+  await svc.refused('forbidden', 'load_older', { thread: 'none' });
+  const after = await page();
+  const grew = (name, least) => assert.ok(after[`scrollback_${name}`] - before[`scrollback_${name}`] >= least, `${name}: ${before[`scrollback_${name}`]} → ${after[`scrollback_${name}`]}`);
+  grew('requests_total{op="post"}', 10);
+  grew('errors_total{code="forbidden"}', 1);
+  grew('rows_total', 5);
+  grew('received_bytes_total', 100);
+  grew('sent_bytes_total', 100);
+  grew('changes_total', 11);
+  grew('commit_seconds_count', 11);
+  grew('commit_seconds_sum', 0.000001);
+  grew('commit_seconds_bucket{le="+Inf"}', 11);
+  grew('store_version', 11);
+  let last = 0;
+  for (const [name, n] of Object.entries(after).filter(([one]) => one.includes('commit_seconds_bucket'))) {
+    assert.ok(n >= last, `${name} is cumulative`);
+    last = n;
+  }
+  assert.equal(last, after['scrollback_commit_seconds_count']);
+  assert.equal(after['scrollback_changes_waiting'], 0);
+  assert.ok(after.scrollback_resident_bytes > 1e6 && after.scrollback_uptime_seconds > 0);
+  assert.ok(after.scrollback_store_bytes_used < after.scrollback_store_bytes_quota);
+  assert.equal(Object.keys(after).filter((name) => /^scrollback_build_info\{version="\d+\.\d+\.\d+"\}$/.test(name)).length, 1);
+  for (const name of ['connections', 'sockets', 'sessions', 'cursors', 'scans_waiting', 'scan_slices_total', 'corrupt_rows_total', 'store_rows_behind', 'closes_total{code="4413"}', 'cursors_refused_total{cause="bad_tag"}']) {
+    assert.ok(`scrollback_${name}` in after, name);
   }
 });
 

@@ -6,6 +6,15 @@
 #include "frame_kit.h"
 #include "store/inner.h"
 
+void (*ck_gate)(bool open);
+
+static void
+gate(bool open)
+{
+    if (ck_gate != NULL)
+        ck_gate(open);
+}
+
 /* ---- ports ---- */
 
 static uint64_t
@@ -168,7 +177,9 @@ step(struct ck_client *c, struct sb_event *ev)
     struct sb_effects fx = {.out = &c->out};
     ev->now_ms = k->now_ms;
     ev->now_us = k->now_us;
+    gate(true);
     sb_session_step(c->s, ev, &fx);
+    gate(false);
     assert_int_equal(kv_fault_open(k->fault), 0);
     if (fx.close_code != 0)
         c->closed = fx.close_code;
@@ -176,9 +187,18 @@ step(struct ck_client *c, struct sb_event *ev)
     if (!fx.has_record)
         return;
     assert_null(c->held);
+    gate(true);
     c->held = sb_record_copy(&fx.record);
+    gate(false);
     c->held_re = fx.record_re;
-    assert_non_null(c->held);
+    if (c->held != NULL)
+        return;
+    /* As the change log does: a record that cannot be kept is not taken. */
+    struct sb_event refused = {.kind = SB_EVENT_WRITTEN};
+    refused.written.re = fx.record_re;
+    refused.written.op = fx.record.op;
+    refused.written.result.err = SB_ERR_OVERLOADED;
+    step(c, &refused);
 }
 
 void
@@ -363,7 +383,9 @@ struct sb_result
 ck_apply(struct ck *k, const struct sb_record *r)
 {
     struct sb_result res;
+    gate(true);
     int rc = sb_apply(k->applier, k->store, &r, &res, 1);
+    gate(false);
     if (rc != 0)
         assert_int_equal(rc, res.err);
     k->store->ops->publish(k->store);

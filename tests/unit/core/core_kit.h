@@ -56,6 +56,9 @@ struct ck_client
     struct sb_opt_uint held_re;
 };
 
+/* Called around each call into the core, when set: what a test makes fail, fails only there. */
+extern void (*ck_gate)(bool open);
+
 void ck_open(struct ck *k, uint32_t derive_after);
 void ck_close(struct ck *k);
 void ck_pass_ms(struct ck *k, uint64_t ms);

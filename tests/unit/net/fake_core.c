@@ -34,12 +34,6 @@ fake_core_set_hello_timeout(uint64_t ms)
     hello_timeout_us = ms * 1000;
 }
 
-const char *const sb_refusal_names[SB_REFUSAL_COUNT] = {
-#define X(id, name) name,
-    SB_REFUSALS(X)
-#undef X
-};
-
 struct sb_engine *
 sb_engine_create(struct sb_store *store, const struct sb_ports *ports,
                  const struct sb_settings *settings)

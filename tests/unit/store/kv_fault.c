@@ -150,6 +150,13 @@ fault_usage_bound(struct sb_kv *kv)
     return inner->ops->usage_bound(inner);
 }
 
+static bool
+fault_roomy(struct sb_kv *kv)
+{
+    struct sb_kv *inner = ((struct kv_fault *)kv)->inner;
+    return inner->ops->roomy(inner);
+}
+
 static int
 fault_sync(struct sb_kv *kv)
 {
@@ -179,6 +186,7 @@ static const struct sb_kv_ops fault_ops = {
     .count = fault_count,
     .usage = fault_usage,
     .usage_bound = fault_usage_bound,
+    .roomy = fault_roomy,
     .sync = fault_sync,
     .close = fault_close,
 };
