@@ -328,6 +328,25 @@ test_many_removed_members(void **state)
     assert_true(strcmp(joined, "alicezoe") == 0 || strcmp(joined, "zoealice") == 0);
 }
 
+/* Damage is counted, whichever operation meets it. */
+static void
+test_damage_is_counted(void **state)
+{
+    (void)state;
+    struct ck_client *c = ck_connect(&k, "alice");
+    const struct sb_telemetry *t = sb_engine_telemetry(k.engine);
+    for (int i = 0; i < 2; i++)
+    {
+        uint64_t before = t->corrupt_rows;
+        kv_fault_arm(k.fault, 2, SB_ERR_CORRUPT); /* behind the transaction's begin */
+        json_t *r = ck_ask(c, i == 0 ? "{'op':'threads'}" : "{'op':'members','thread':'t'}");
+        assert_true(kv_fault_hit(k.fault));
+        assert_string_equal(ck_error(r), "unavailable");
+        assert_int_equal(t->corrupt_rows, before + 1);
+    }
+    ck_drop(c);
+}
+
 /* Threads that a commit made and the loop has not heard of yet: a listing passes over them. */
 static void
 test_unpublished_threads(void **state)
@@ -388,6 +407,7 @@ main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         T(test_threads_of_a_member),
+        T(test_damage_is_counted),
         T(test_threads_of_a_service),
         T(test_unread_and_newest),
         T(test_unread_since_join),
