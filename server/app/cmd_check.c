@@ -96,7 +96,7 @@ tell_end(int status)
     if (number != SIGABRT && number != SIGSEGV && number != SIGBUS)
         return sb_complain(SB_EXIT_FAILED, "the check was ended: %s", strsignal(number));
     (void)printf("problem: pages of the database are damaged, the check could not read on (%s)\n",
-           strsignal(number));
+                 strsignal(number));
     (void)puts("damaged");
     return SB_EXIT_FAILED;
 }

@@ -59,7 +59,8 @@ list_formats(FILE *out)
 static bool
 is_new(const char *dir)
 {
-    static const char *const known[] = {".", "..", "keys.json", "import-skipped.txt"};
+    static const char *const known[] = {".", "..", "keys.json", "import-skipped.txt",
+                                        "scrollback.lock"};
     DIR *d = opendir(dir);
     bool empty = true;
     if (d == NULL)

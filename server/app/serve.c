@@ -42,6 +42,7 @@ struct sb_serve
     char web[SB_WEB_DIR_MAX];
     uint64_t started_us;
     int failed; /* SB_ERR_ of a fatal outcome, or 0 */
+    bool full;  /* the last write found no room */
 };
 
 /* ---- ports of the core ---- */
@@ -80,6 +81,8 @@ static void
 applied(void *ctx, uint64_t tag, const struct sb_record *record, const struct sb_result *result)
 {
     struct sb_serve *s = ctx;
+    if (result->err == 0 || result->err == SB_ERR_FULL)
+        s->full = result->err != 0;
     sb_server_written(s->server, tag, record->op, result);
 }
 
@@ -125,8 +128,11 @@ hook_ready(void *ctx)
 {
     struct sb_serve *s = ctx;
     struct sb_store_stats stats;
+    if (s->failed != 0 || !s->full)
+        return s->failed == 0;
+    /* The last write found no room. The exact figure costs a walk over the free list. */
     s->store->ops->stats(s->store, &stats);
-    return s->failed == 0 && stats.bytes_used < stats.bytes_quota;
+    return stats.bytes_used < stats.bytes_quota;
 }
 
 static void

@@ -155,7 +155,8 @@ sb_user_take(struct sb_engine *e, struct sb_user *u, uint64_t now_us, uint64_t *
     if (gained != 0)
     {
         u->tokens_milli = u->tokens_milli + gained > full ? full : u->tokens_milli + gained;
-        u->refilled_us = now_us;
+        /* Only what was credited is taken off the clock: polling loses no fraction. */
+        u->refilled_us = passed_us >= REFILL_US ? now_us : u->refilled_us + gained * 1000 / rate;
     }
     if (u->tokens_milli < 1000)
     {

@@ -13,6 +13,7 @@ sb_listing_start(struct sb_listing *l)
     l->more = false;
     l->n = 0;
     l->counted = 0;
+    l->damaged = 0;
     l->unread = 0;
     l->pos = SB_POS_MAX;
 }
@@ -57,12 +58,19 @@ gather(struct sb_listing *l, struct sb_txn *txn, const struct sb_ports *ports, u
         int rc = next_thread(l, txn, l->after, &id);
         if (rc == SB_ERR_NOT_FOUND)
             break;
+        if (rc != 0)
+            return rc;
         struct sb_thread thread;
         struct sb_access access;
-        if (rc == 0)
-            rc = txn->store->ops->thread_get(txn, id, &thread);
+        rc = txn->store->ops->thread_get(txn, id, &thread);
         if (rc == 0)
             rc = access_of(l, txn, &thread, &access);
+        /* One damaged record must not hide all other threads; `check` finds it. */
+        if (rc == SB_ERR_CORRUPT)
+        {
+            l->damaged++;
+            rc = SB_ERR_NOT_FOUND;
+        }
         if (rc != 0 && rc != SB_ERR_NOT_FOUND)
             return rc;
         if (rc == 0 && l->n == l->limit)

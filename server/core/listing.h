@@ -29,7 +29,8 @@ struct sb_listing
     bool more;     /* there is a thread behind the last id */
     uint32_t n;    /* ids */
     uint32_t counted;
-    uint32_t unread; /* of the thread being counted */
+    uint32_t damaged; /* records passed over because their checksum fails */
+    uint32_t unread;  /* of the thread being counted */
     struct sb_pos pos;
     uint64_t ids[SB_MAX_PAGE];
     uint16_t counts[SB_MAX_PAGE];

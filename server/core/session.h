@@ -79,7 +79,7 @@ void sb_session_step(struct sb_session *s, const struct sb_event *ev, struct sb_
 /* The largest frame in bytes that this session may send now; a larger one is 1009. */
 size_t sb_session_max_frame(const struct sb_session *s);
 bool sb_session_ready(const struct sb_session *s);
-/* The user of a ready session, for caps and rates: tenant, user; empty before hello. */
+/* Who a ready session speaks for; empty before hello. */
 const struct sb_claims *sb_session_claims(const struct sb_session *s);
 
 /* A submitted record was not taken (queue full): the session replies `overloaded`.

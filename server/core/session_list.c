@@ -106,6 +106,7 @@ reply_threads(struct sb_step *st, struct sb_txn *txn, struct sb_job *j)
     }
     sb_write_list_tail(&w, next);
     sb_reply_end(st, &w);
+    st->e->telemetry.corrupt_rows += l->damaged;
     return 0;
 }
 

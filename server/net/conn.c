@@ -105,7 +105,10 @@ submit(struct sb_conn *c, const struct sb_record *record, struct sb_opt_uint re)
     {
         rc = s->hooks.submit(s->hooks.ctx, record, tag);
         if (rc == 0)
+        {
+            c->writes++;
             return;
+        }
         struct sb_opt_uint back;
         (void)sb_table_untag(&s->table, tag, &back);
     }
@@ -162,8 +165,9 @@ whole_message(struct sb_conn *c, const void *data, size_t len)
     sb_conn_step(c, &ev);
     if (c->state != SB_CONN_OPEN || c->rx_off)
         return;
-    /* While more than half of the maximum is queued, further requests are not read. */
-    if (sb_outq_queued(&c->out) > s->settings.out_queue_max / 2)
+    /* While more than half of the maximum is queued, further requests are not read; nor while
+     * many writes wait, so that one writer does not fill the queue of all. */
+    if (sb_outq_queued(&c->out) > s->settings.out_queue_max / 2 || c->writes >= SB_MAX_WRITES)
     {
         c->rx_off = true;
         (void)lws_rx_flow_control(c->wsi, 0);
@@ -268,6 +272,7 @@ sb_server_written(struct sb_server *s, uint64_t tag, enum sb_record_op op,
     struct sb_conn *c = sb_table_untag(&s->table, tag, &ev.written.re);
     if (c == NULL)
         return;
+    c->writes--;
     ev.written.op = op;
     ev.written.result = *result;
     sb_conn_step(c, &ev);

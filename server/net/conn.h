@@ -49,13 +49,14 @@ struct sb_conn
     uint64_t over_ms;     /* since when the queue is over its maximum; 0: it is not */
     uint64_t deadline_ms; /* CLOSING: reset after it */
     uint32_t slot;        /* in the server's table, while OPEN */
+    uint32_t writes;      /* submitted and not answered */
     int kernel_queue;     /* bytes the kernel held for it at the last look */
     uint32_t pings;       /* sent; the next one's mark */
     uint16_t close_code;  /* CLOSING */
     uint16_t fragments;   /* of the message being assembled */
     uint8_t state;        /* enum sb_conn_state */
     bool assembling;      /* a message began and its last chunk is not here */
-    bool rx_off;          /* not reading until the queue is shorter */
+    bool rx_off;          /* not reading until the queues are shorter */
     bool close_written;   /* CLOSING: the frame left our hands */
     bool requested;       /* HTTP: a whole request came */
     bool web_socket;      /* counted as one */
@@ -65,6 +66,8 @@ struct sb_conn
 /* Fragments of one message; one more is answered with close 1008. */
 #define SB_MAX_FRAGMENTS 64
 #define SB_CLOSE_POLICY 1008
+/* Writes of one connection that wait for their commit; then it is not read for a while. */
+#define SB_MAX_WRITES 1024
 
 struct sb_conn *sb_conn_create(struct sb_server *s, struct sb_address *address);
 /* The library let go of it, or never took it. */

@@ -110,7 +110,7 @@ after_flush(struct sb_conn *c)
         c->over_ms = 0;
     else if (c->over_ms == 0)
         c->over_ms = now;
-    if (c->rx_off && queued <= s->settings.out_queue_max / 4)
+    if (c->rx_off && queued <= s->settings.out_queue_max / 4 && c->writes < SB_MAX_WRITES / 2)
     {
         c->rx_off = false;
         (void)lws_rx_flow_control(c->wsi, 1);

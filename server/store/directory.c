@@ -42,8 +42,14 @@ sync_directory(const char *dir, char *why)
 int
 sb_directory_make(const char *dir, char *why)
 {
-    if (mkdir(dir, 0700) != 0 && errno != EEXIST)
+    bool made = mkdir(dir, 0700) == 0;
+    if (!made && errno != EEXIST)
         return failed("cannot create the directory", dir, why);
+    /* A power cut must not take the directory with what was acknowledged in it. */
+    char above[PATH_MAX];
+    int n = made ? snprintf(above, sizeof(above), "%s/..", dir) : 0;
+    if (n >= (int)sizeof(above) || (n > 0 && sync_directory(above, why) != 0))
+        return SB_ERR_IO;
     struct stat st;
     if (stat(dir, &st) != 0)
         return failed("cannot look at", dir, why);
