@@ -172,7 +172,7 @@ sb_user_take(struct sb_engine *e, struct sb_user *u, uint64_t now_us, uint64_t *
 int
 sb_job_wait(struct sb_engine *e, struct sb_session *s)
 {
-    if (s->n_jobs >= SB_SCANS_PER_SESSION || e->telemetry.scans_waiting >= SB_SCANS_IN_ALL)
+    if (sb_scans_full(s) || e->telemetry.scans_waiting >= SB_SCANS_IN_ALL)
         return SB_ERR_OVERLOADED;
     struct sb_job *fresh = calloc(1, sizeof(*fresh));
     if (fresh == NULL)
@@ -191,6 +191,7 @@ sb_job_wait(struct sb_engine *e, struct sb_session *s)
         e->jobs->prev = j;
     }
     s->n_jobs++;
+    s->user->waiting++;
     e->telemetry.scans_waiting++;
     return 0;
 }
@@ -208,8 +209,22 @@ sb_job_done(struct sb_engine *e, struct sb_job *j)
             e->jobs = j->next;
     }
     j->session->n_jobs--;
+    j->session->user->waiting--;
     e->telemetry.scans_waiting--;
     free(j);
+}
+
+uint64_t
+sb_first_deadline(const struct sb_step *st)
+{
+    uint64_t slice_us = st->s->user->waiting != 0 ? 0 : st->e->settings->scan_slice_us;
+    return st->e->ports->clock_us(st->e->ports->ctx) + slice_us;
+}
+
+bool
+sb_scans_full(const struct sb_session *s)
+{
+    return s->n_jobs >= SB_SCANS_PER_SESSION;
 }
 
 /*

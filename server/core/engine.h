@@ -30,6 +30,7 @@ struct sb_user
     uint64_t tokens_milli; /* of its rate bucket, in 1/1000 request */
     uint64_t refilled_us;
     char tenant[SB_MAX_NAME + 1], name[SB_MAX_NAME + 1];
+    uint32_t waiting; /* scans of all its sessions */
 };
 
 /* A request that is answered in a later turn. Heap; linked in the engine. */
@@ -100,6 +101,11 @@ void sb_user_leave(struct sb_engine *e, struct sb_user *u);
 int sb_user_take(struct sb_engine *e, struct sb_user *u, uint64_t now_us, uint64_t *retry_ms);
 /* Moves engine->now to the waiting ones. 0 or SB_ERR_OVERLOADED. */
 int sb_job_wait(struct sb_engine *e, struct sb_session *s);
+/* Until when a request may scan in the step that brings it: a user whose scans wait gets no
+ * slice for each request more, or pipelined ones would add up to the turn's whole time. */
+uint64_t sb_first_deadline(const struct sb_step *st);
+/* No further scan of this session could wait. */
+bool sb_scans_full(const struct sb_session *s);
 void sb_job_done(struct sb_engine *e, struct sb_job *j);
 
 /* ---- reply.c ---- */

@@ -150,14 +150,13 @@ sb_do_threads(struct sb_step *st, const struct sb_request *r)
     j->re = r->id.value;
     j->op = r->op;
     j->has_from = false;
-    int rc = st->e->store->ops->read_begin(st->e->store, &txn);
+    int rc = sb_scans_full(st->s) ? SB_ERR_OVERLOADED
+                                  : st->e->store->ops->read_begin(st->e->store, &txn);
     if (rc == 0)
     {
         rc = start_threads(st, txn, &r->list, j);
         if (rc == 0)
-            rc = run_threads(st, txn, j,
-                             st->e->ports->clock_us(st->e->ports->ctx) +
-                                 st->e->settings->scan_slice_us);
+            rc = run_threads(st, txn, j, sb_first_deadline(st));
         st->e->store->ops->read_end(txn);
     }
     if (rc == SB_ERR_BUSY)

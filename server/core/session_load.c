@@ -126,6 +126,8 @@ first_slice(struct sb_step *st, struct sb_txn *txn, const struct sb_load_frame *
     p->limit = f->limit;
     p->bytes_max = st->e->settings->page_bytes;
     sb_filter_init(&p->filter, st->e->store, &f->filter);
+    if (p->filter.n_groups != 0 && sb_scans_full(st->s))
+        return SB_ERR_OVERLOADED; /* before any work for it */
     /* Only the directions that this operation can continue in. */
     if (p->op != SB_OP_LOAD_NEWER)
         j->digest[SB_OLDER] = binding_digest(st, p, SB_OLDER);
@@ -133,8 +135,7 @@ first_slice(struct sb_step *st, struct sb_txn *txn, const struct sb_load_frame *
         j->digest[SB_NEWER] = binding_digest(st, p, SB_NEWER);
     rc = start(st, txn, f, j);
     if (rc == 0)
-        rc = sb_page_run(p, txn, st->e->ports,
-                         st->e->ports->clock_us(st->e->ports->ctx) + st->e->settings->scan_slice_us,
+        rc = sb_page_run(p, txn, st->e->ports, sb_first_deadline(st),
                          st->e->settings->scan_budget_us);
     return rc == 0 ? reply(st, j) : rc;
 }

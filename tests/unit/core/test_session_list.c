@@ -401,6 +401,52 @@ test_newest_below_unpublished_rows(void **state)
     k.store->ops->publish(k.store);
 }
 
+/* CVE-2026-45078: pipelined requests that scan get no slice each; past the cap they cost nothing.
+ */
+static void
+test_pipelined_scans_share_a_slice(void **state)
+{
+    (void)state;
+    const char *requests[] = {
+        "{'op':'threads','limit':200}",
+        "{'op':'load_older','thread':'t0','filter':{'by':['nobody'],'kind':['message']}}",
+    };
+    for (int i = 0; i < 200; i++)
+    {
+        char name[16];
+        snprintf(name, sizeof(name), "t%d", i);
+        ck_thread(&k, name, SB_HISTORY_ALL, SB_ACCESS_MEMBERS);
+    }
+    for (int i = 0; i < 1000; i++)
+        ck_post(&k, "t0", "bob", "x");
+    struct ck_client *root = ck_connect(&k, "!root");
+    struct ck_client *more = ck_connect(&k, "!root");
+    k.hold_scans = true;
+    k.clock_step = 10; /* a slice is over after 20 looks at the clock */
+    assert_null(ck_ask(root, "%s", requests[0]));
+    uint64_t begun = k.clock_us;
+    for (int i = 1; i < 32; i++)
+        assert_null(ck_ask(i % 2 != 0 ? root : more, "%s", requests[0]));
+    assert_true(k.clock_us - begun < UINT64_C(31) * 6 * 10);
+    /* Full: refused without a look. What needs no scan is answered. */
+    for (int i = 0; i < 15; i++)
+        assert_null(ck_ask(root, "%s", requests[0]));
+    begun = k.clock_us;
+    for (int i = 0; i < 2; i++)
+        assert_string_equal(ck_error(ck_ask(root, "%s", requests[i])), "overloaded");
+    assert_int_equal(k.clock_us, begun);
+    assert_string_equal(ck_seqs(ck_ask(root, "{'op':'load_older','thread':'t0','limit':2}")),
+                        "999 1000");
+    /* Others get their slice. */
+    assert_string_equal(THREADS(alice, 50), "[]");
+    k.hold_scans = false;
+    k.clock_step = 1;
+    ck_run_scans(&k);
+    assert_string_equal(ck_error(ck_ask(root, "%s", requests[0])), "");
+    ck_drop(more);
+    ck_drop(root);
+}
+
 int
 main(void)
 {
@@ -419,6 +465,7 @@ main(void)
         T(test_many_removed_members),
         T(test_unpublished_threads),
         T(test_newest_below_unpublished_rows),
+        T(test_pipelined_scans_share_a_slice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
