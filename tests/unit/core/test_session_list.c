@@ -347,6 +347,35 @@ test_damage_is_counted(void **state)
     ck_drop(c);
 }
 
+/* One damaged record hides its own thread and no other. */
+static void
+test_damage_hides_one_thread(void **state)
+{
+    (void)state;
+    ck_thread(&k, "one", SB_HISTORY_ALL, SB_ACCESS_MEMBERS);
+    ck_thread(&k, "two", SB_HISTORY_ALL, SB_ACCESS_MEMBERS);
+    ck_member(&k, "one", "alice", SB_ROLE_READER);
+    ck_member(&k, "two", "alice", SB_ROLE_READER);
+    struct ck_client *c = ck_connect(&k, "alice");
+    const struct sb_telemetry *t = sb_engine_telemetry(k.engine);
+    bool seen = false;
+    for (unsigned n = 1; n < 40; n++)
+    {
+        uint64_t before = t->corrupt_rows;
+        kv_fault_arm(k.fault, n, SB_ERR_CORRUPT);
+        json_t *r = ck_ask(c, "{'op':'threads'}");
+        if (!kv_fault_hit(k.fault))
+            break;
+        if (ck_error(r)[0] == '\0' && json_array_size(json_object_get(r, "threads")) == 1)
+        {
+            seen = true;
+            assert_int_equal(t->corrupt_rows, before + 1);
+        }
+    }
+    assert_true(seen);
+    ck_drop(c);
+}
+
 /* Threads that a commit made and the loop has not heard of yet: a listing passes over them. */
 static void
 test_unpublished_threads(void **state)
@@ -454,6 +483,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         T(test_threads_of_a_member),
         T(test_damage_is_counted),
+        T(test_damage_hides_one_thread),
         T(test_threads_of_a_service),
         T(test_unread_and_newest),
         T(test_unread_since_join),
