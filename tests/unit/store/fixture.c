@@ -51,7 +51,8 @@ void
 fixture_remove_dir(const char *dir)
 {
     static const char *const files[] = {"data.mdb",        "lock.mdb",   "data.mdb.new",
-                                        "scrollback.lock", "UNFINISHED", "data.mdb.new-lock"};
+                                        "scrollback.lock", "UNFINISHED", "data.mdb.new-lock",
+                                        "reserve"};
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
     {
         char path[128];
