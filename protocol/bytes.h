@@ -40,6 +40,13 @@ sb_bytes_eq(struct sb_bytes a, struct sb_bytes b)
     return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }
 
+static inline bool
+sb_bytes_starts(struct sb_bytes s, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    return s.len >= n && memcmp(s.data, prefix, n) == 0;
+}
+
 /* Order by bytes, then by length: the order of the store's keys. */
 static inline int
 sb_bytes_cmp(struct sb_bytes a, struct sb_bytes b)

@@ -174,7 +174,7 @@ enum sb_decode_status
 sb_request_decode(struct sb_decoder *d, struct sb_bytes frame, struct sb_request *out,
                   struct sb_decode_error *err)
 {
-    if (sb_prescan(&d->scan, frame) != SB_SCAN_OK)
+    if (sb_prescan(&d->scan, frame) != SB_PRESCAN_OK)
         return SB_DECODE_MALFORMED;
     msgpack_zone_clear(&d->zone);
     msgpack_object root;

@@ -75,6 +75,13 @@ sb_write_uint(struct sb_writer *w, uint64_t v)
 }
 
 void
+sb_write_int(struct sb_writer *w, int64_t v)
+{
+    msgpack_packer pk = packer(w);
+    (void)msgpack_pack_int64(&pk, v);
+}
+
+void
 sb_write_str(struct sb_writer *w, struct sb_bytes s)
 {
     if (s.len > w->cap - w->len) /* also keeps lengths past 32 bits away from the packer */

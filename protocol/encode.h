@@ -24,6 +24,7 @@ void sb_write_array(struct sb_writer *w, uint32_t n);
 void sb_write_nil(struct sb_writer *w);
 void sb_write_bool(struct sb_writer *w, bool v);
 void sb_write_uint(struct sb_writer *w, uint64_t v);
+void sb_write_int(struct sb_writer *w, int64_t v);
 void sb_write_str(struct sb_writer *w, struct sb_bytes s);
 void sb_write_bin(struct sb_writer *w, struct sb_bytes b);
 /* Appends already packed bytes: a row's body, a meta map. The copy of the hot path. */

@@ -18,7 +18,7 @@
 struct sb_decoder
 {
     msgpack_zone zone; /* of the frame being decoded */
-    struct sb_scan scan;
+    struct sb_prescan scan;
     /* What the request's lists and its meta point into. */
     struct sb_seen seen[SB_MAX_SEEN];
     struct sb_founder founders[SB_MAX_FOUNDERS];
@@ -73,6 +73,8 @@ void sb_write_object(struct sb_writer *w, const msgpack_object *v);
 
 /* Always false: "return sb_refuse(...)". */
 bool sb_refuse(struct sb_decode_error *err, enum sb_code code, const char *text);
+/* With the field's own text. */
+bool sb_refuse_field(const struct sb_field *f, struct sb_decode_error *err);
 
 /* One string, integer or flag. (target) */
 sb_field_reader sb_read_name;     /* struct sb_bytes: a thread or user name */

@@ -38,7 +38,7 @@ struct level
 
 struct pass
 {
-    struct sb_scan *scan;
+    struct sb_prescan *scan;
     const uint8_t *base, *at, *end;
     uint32_t depth, elements;
     struct level level[SB_MAX_DEPTH];
@@ -98,96 +98,96 @@ float_is_finite(uint64_t bits, unsigned bytes)
     return isfinite(d);
 }
 
-static enum sb_scan_result
+static enum sb_prescan_result
 take_key(struct pass *p, uint32_t len)
 {
     if (len > SB_MAX_KEY)
-        return SB_SCAN_KEY_LONG;
+        return SB_PRESCAN_KEY_LONG;
     uint32_t at = (uint32_t)(p->at - p->base);
     if (!sb_keyset_add(&p->scan->keys[p->depth - 1], &p->scan->secret, p->base, at, len))
-        return SB_SCAN_DUPLICATE_KEY;
-    return SB_SCAN_OK;
+        return SB_PRESCAN_DUPLICATE_KEY;
+    return SB_PRESCAN_OK;
 }
 
 /* The bytes of a string or bin of `len`. */
-static enum sb_scan_result
+static enum sb_prescan_result
 take_bytes(struct pass *p, enum kind kind, uint32_t len, bool key)
 {
     if (len > (size_t)(p->end - p->at))
-        return SB_SCAN_TRUNCATED;
+        return SB_PRESCAN_TRUNCATED;
     if (kind == KIND_STR && !sb_utf8_valid(sb_bytes(p->at, len)))
-        return SB_SCAN_UTF8;
+        return SB_PRESCAN_UTF8;
     if (key)
     {
-        enum sb_scan_result r = take_key(p, len);
-        if (r != SB_SCAN_OK)
+        enum sb_prescan_result r = take_key(p, len);
+        if (r != SB_PRESCAN_OK)
             return r;
     }
     p->at += len;
-    return SB_SCAN_OK;
+    return SB_PRESCAN_OK;
 }
 
-static enum sb_scan_result
+static enum sb_prescan_result
 open_container(struct pass *p, enum kind kind, uint32_t count)
 {
     if (p->depth == SB_MAX_DEPTH)
-        return SB_SCAN_DEPTH;
+        return SB_PRESCAN_DEPTH;
     uint32_t per = kind == KIND_MAP ? 2 : 1;
     if (count > (size_t)(p->end - p->at) / per) /* each value takes a byte at least */
-        return SB_SCAN_TRUNCATED;
+        return SB_PRESCAN_TRUNCATED;
     if (count > (SB_MAX_ELEMENTS - p->elements) / per)
-        return SB_SCAN_ELEMENTS;
+        return SB_PRESCAN_ELEMENTS;
     if (kind == KIND_MAP)
     {
         if (count > SB_MAX_MAP_KEYS)
-            return SB_SCAN_MAP_KEYS;
+            return SB_PRESCAN_MAP_KEYS;
         sb_keyset_begin(&p->scan->keys[p->depth], count);
     }
     p->level[p->depth++] = (struct level){count * per, kind == KIND_MAP, true};
-    return SB_SCAN_OK;
+    return SB_PRESCAN_OK;
 }
 
-static enum sb_scan_result
+static enum sb_prescan_result
 take_value(struct pass *p, bool key)
 {
     if (p->at == p->end)
-        return SB_SCAN_TRUNCATED;
+        return SB_PRESCAN_TRUNCATED;
     if (p->elements == SB_MAX_ELEMENTS)
-        return SB_SCAN_ELEMENTS;
+        return SB_PRESCAN_ELEMENTS;
     p->elements++;
     struct head h = head_of(*p->at);
     if (h.kind == KIND_RESERVED)
-        return SB_SCAN_RESERVED;
+        return SB_PRESCAN_RESERVED;
     if (key && h.kind != KIND_STR)
-        return SB_SCAN_KEY_TYPE;
+        return SB_PRESCAN_KEY_TYPE;
     if (h.kind == KIND_EXT)
-        return SB_SCAN_EXT;
+        return SB_PRESCAN_EXT;
     p->at++;
     if (h.extra > (size_t)(p->end - p->at))
-        return SB_SCAN_TRUNCATED;
+        return SB_PRESCAN_TRUNCATED;
     uint64_t number = big_endian(p->at, h.extra);
     p->at += h.extra;
     if (h.kind == KIND_SCALAR)
-        return SB_SCAN_OK;
+        return SB_PRESCAN_OK;
     if (h.kind == KIND_FLOAT)
-        return float_is_finite(number, h.extra) ? SB_SCAN_OK : SB_SCAN_NOT_FINITE;
+        return float_is_finite(number, h.extra) ? SB_PRESCAN_OK : SB_PRESCAN_NOT_FINITE;
     uint32_t length = h.extra == 0 ? h.length : (uint32_t)number;
     if (h.kind == KIND_STR || h.kind == KIND_BIN)
         return take_bytes(p, h.kind, length, key);
     return open_container(p, h.kind, length);
 }
 
-enum sb_scan_result
-sb_prescan(struct sb_scan *scan, struct sb_bytes frame)
+enum sb_prescan_result
+sb_prescan(struct sb_prescan *scan, struct sb_bytes frame)
 {
     if (frame.len == 0 || frame.len > UINT32_MAX) /* offsets of keys are 32 bits */
-        return SB_SCAN_TRUNCATED;
+        return SB_PRESCAN_TRUNCATED;
     struct pass p = {.scan = scan, .base = frame.data, .at = frame.data};
     p.end = frame.data + frame.len;
     if (head_of(*p.at).kind != KIND_MAP)
-        return SB_SCAN_NOT_MAP;
-    enum sb_scan_result r = take_value(&p, false);
-    while (r == SB_SCAN_OK && p.depth > 0)
+        return SB_PRESCAN_NOT_MAP;
+    enum sb_prescan_result r = take_value(&p, false);
+    while (r == SB_PRESCAN_OK && p.depth > 0)
     {
         struct level *top = &p.level[p.depth - 1];
         if (top->left == 0)
@@ -200,7 +200,7 @@ sb_prescan(struct sb_scan *scan, struct sb_bytes frame)
         top->at_key = !top->at_key;
         r = take_value(&p, key);
     }
-    if (r == SB_SCAN_OK && p.at != p.end)
-        return SB_SCAN_TRAILING;
+    if (r == SB_PRESCAN_OK && p.at != p.end)
+        return SB_PRESCAN_TRAILING;
     return r;
 }

@@ -14,7 +14,7 @@
 #include "protocol/keyset.h"
 
 /* Why a frame is malformed: for tests and counters, the peer sees close 1007 for all. */
-#define SB_SCANS(X)                                                                                \
+#define SB_PRESCANS(X)                                                                             \
     X(OK, "well-formed")                                                                           \
     X(TRUNCATED, "the frame ends inside a value, or a declared length is past its end")            \
     X(NOT_MAP, "the frame is not a map")                                                           \
@@ -30,20 +30,20 @@
     X(MAP_KEYS, "a map of more keys than SB_MAX_MAP_KEYS")                                         \
     X(NOT_FINITE, "a float that is NaN or infinite")
 
-enum sb_scan_result
+enum sb_prescan_result
 {
-#define X(id, text) SB_SCAN_##id,
-    SB_SCANS(X)
+#define X(id, text) SB_PRESCAN_##id,
+    SB_PRESCANS(X)
 #undef X
 };
 
 /* Work space, 256 KiB: one per decoder. `secret` is set once, the rest by each scan. */
-struct sb_scan
+struct sb_prescan
 {
     struct sb_keyset_secret secret;
     struct sb_keyset keys[SB_MAX_DEPTH]; /* of the maps that are open */
 };
 
-enum sb_scan_result sb_prescan(struct sb_scan *scan, struct sb_bytes frame);
+enum sb_prescan_result sb_prescan(struct sb_prescan *scan, struct sb_bytes frame);
 
 #endif

@@ -6,12 +6,6 @@
  */
 #include "protocol/fields.h"
 
-static bool
-refuse_field(const struct sb_field *f, struct sb_decode_error *err)
-{
-    return sb_refuse(err, SB_CODE_BAD_REQUEST, f->text);
-}
-
 /* An array of at most `max` entries, or NULL. */
 static const msgpack_object_array *
 array_of(const msgpack_object *v, uint32_t max)
@@ -36,7 +30,7 @@ read_list(struct sb_decoder *d, const struct sb_field *f, const msgpack_object *
 {
     const msgpack_object_array *a = array_of(v, SB_MAX_LIST);
     if (a == NULL)
-        return refuse_field(f, err);
+        return sb_refuse_field(f, err);
     for (uint32_t i = 0; i < a->size; i++)
     {
         if (!read(d, f, &a->ptr[i], &out->v[i], err))
@@ -76,7 +70,7 @@ read_has_word(struct sb_decoder *d, const struct sb_field *f, const msgpack_obje
             return true;
         }
     }
-    return refuse_field(f, err);
+    return sb_refuse_field(f, err);
 }
 
 bool
@@ -112,7 +106,7 @@ sb_read_filter(struct sb_decoder *d, const struct sb_field *f, const msgpack_obj
 {
     const msgpack_object_map *map = map_of(v, SB_MAX_MAP_KEYS);
     if (map == NULL)
-        return refuse_field(f, err);
+        return sb_refuse_field(f, err);
     return sb_fields_read(d, &filter_fields, map, to, err);
 }
 
@@ -122,7 +116,7 @@ sb_read_mentions(struct sb_decoder *d, const struct sb_field *f, const msgpack_o
 {
     const msgpack_object_array *a = array_of(v, SB_MAX_MENTIONS);
     if (a == NULL)
-        return refuse_field(f, err);
+        return sb_refuse_field(f, err);
     for (uint32_t i = 0; i < a->size; i++)
     {
         if (!sb_read_name(d, f, &a->ptr[i], &d->mentions[i], err))
@@ -159,12 +153,12 @@ sb_read_attachments(struct sb_decoder *d, const struct sb_field *f, const msgpac
 {
     const msgpack_object_array *a = array_of(v, SB_MAX_ATTACHMENTS);
     if (a == NULL)
-        return refuse_field(f, err);
+        return sb_refuse_field(f, err);
     for (uint32_t i = 0; i < a->size; i++)
     {
         const msgpack_object_map *map = map_of(&a->ptr[i], SB_MAX_MAP_KEYS);
         if (map == NULL)
-            return refuse_field(f, err);
+            return sb_refuse_field(f, err);
         d->attachments[i] = (struct sb_attachment){0};
         if (!sb_fields_read(d, &attachment_fields, map, &d->attachments[i], err))
             return false;
@@ -181,7 +175,7 @@ sb_read_seen(struct sb_decoder *d, const struct sb_field *f, const msgpack_objec
 {
     const msgpack_object_map *map = map_of(v, SB_MAX_SEEN);
     if (map == NULL)
-        return refuse_field(f, err);
+        return sb_refuse_field(f, err);
     for (uint32_t i = 0; i < map->size; i++)
     {
         const msgpack_object_kv *kv = &map->ptr[i];
@@ -201,7 +195,7 @@ sb_read_founders(struct sb_decoder *d, const struct sb_field *f, const msgpack_o
 {
     const msgpack_object_map *map = map_of(v, SB_MAX_FOUNDERS);
     if (map == NULL)
-        return refuse_field(f, err);
+        return sb_refuse_field(f, err);
     for (uint32_t i = 0; i < map->size; i++)
     {
         const msgpack_object_kv *kv = &map->ptr[i];
@@ -220,7 +214,7 @@ sb_read_meta(struct sb_decoder *d, const struct sb_field *f, const msgpack_objec
              struct sb_decode_error *err)
 {
     if (v->type != MSGPACK_OBJECT_MAP)
-        return refuse_field(f, err);
+        return sb_refuse_field(f, err);
     struct sb_writer w;
     sb_writer_init(&w, d->meta, sizeof(d->meta));
     sb_write_object(&w, v);

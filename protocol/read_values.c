@@ -13,8 +13,8 @@ sb_refuse(struct sb_decode_error *err, enum sb_code code, const char *text)
     return false;
 }
 
-static bool
-refuse_field(const struct sb_field *f, struct sb_decode_error *err)
+bool
+sb_refuse_field(const struct sb_field *f, struct sb_decode_error *err)
 {
     return sb_refuse(err, SB_CODE_BAD_REQUEST, f->text);
 }
@@ -31,7 +31,7 @@ sb_read_name(struct sb_decoder *d, const struct sb_field *f, const msgpack_objec
 {
     (void)d;
     if (v->type != MSGPACK_OBJECT_STR || !sb_name_ok(str_view(v)))
-        return refuse_field(f, err);
+        return sb_refuse_field(f, err);
     *(struct sb_bytes *)to = str_view(v);
     return true;
 }
@@ -42,7 +42,7 @@ sb_read_str(struct sb_decoder *d, const struct sb_field *f, const msgpack_object
 {
     (void)d;
     if (v->type != MSGPACK_OBJECT_STR || v->via.str.size > f->max)
-        return refuse_field(f, err);
+        return sb_refuse_field(f, err);
     *(struct sb_bytes *)to = str_view(v);
     return true;
 }
@@ -55,7 +55,7 @@ sb_read_word(struct sb_decoder *d, const struct sb_field *f, const msgpack_objec
     if (!sb_read_str(d, f, v, &s, err))
         return false;
     if (s.len == 0 || sb_utf8_has_control(s))
-        return refuse_field(f, err);
+        return sb_refuse_field(f, err);
     *(struct sb_bytes *)to = s;
     return true;
 }
@@ -66,7 +66,7 @@ sb_read_text(struct sb_decoder *d, const struct sb_field *f, const msgpack_objec
 {
     (void)d;
     if (v->type != MSGPACK_OBJECT_STR)
-        return refuse_field(f, err);
+        return sb_refuse_field(f, err);
     if (v->via.str.size > f->max)
         return sb_refuse(err, SB_CODE_TOO_LARGE, "text is longer than limits.text of hello");
     *(struct sb_bytes *)to = str_view(v);
@@ -90,7 +90,7 @@ sb_read_opt_word(struct sb_decoder *d, const struct sb_field *f, const msgpack_o
                  struct sb_decode_error *err)
 {
     if (v->type == MSGPACK_OBJECT_STR && v->via.str.size == 0)
-        return refuse_field(f, err);
+        return sb_refuse_field(f, err);
     return sb_read_opt_str(d, f, v, to, err);
 }
 
@@ -100,7 +100,7 @@ sb_read_opt_bin(struct sb_decoder *d, const struct sb_field *f, const msgpack_ob
 {
     (void)d;
     if (v->type != MSGPACK_OBJECT_BIN || v->via.bin.size > f->max)
-        return refuse_field(f, err);
+        return sb_refuse_field(f, err);
     *(struct sb_opt_bytes *)to =
         (struct sb_opt_bytes){true, sb_bytes(v->via.bin.ptr, v->via.bin.size)};
     return true;
@@ -112,7 +112,7 @@ sb_read_uint(struct sb_decoder *d, const struct sb_field *f, const msgpack_objec
 {
     (void)d;
     if (v->type != MSGPACK_OBJECT_POSITIVE_INTEGER || v->via.u64 > SB_MAX_SAFE_INT)
-        return refuse_field(f, err);
+        return sb_refuse_field(f, err);
     *(uint64_t *)to = v->via.u64;
     return true;
 }
@@ -136,7 +136,7 @@ sb_read_limit(struct sb_decoder *d, const struct sb_field *f, const msgpack_obje
     if (!sb_read_uint(d, f, v, &value, err))
         return false;
     if (value == 0 || value > f->max)
-        return refuse_field(f, err);
+        return sb_refuse_field(f, err);
     *(uint32_t *)to = (uint32_t)value;
     return true;
 }
@@ -161,7 +161,7 @@ sb_read_role(struct sb_decoder *d, const struct sb_field *f, const msgpack_objec
 {
     (void)d;
     if (v->type != MSGPACK_OBJECT_STR)
-        return refuse_field(f, err);
+        return sb_refuse_field(f, err);
     for (enum sb_role role = SB_ROLE_READER; role <= SB_ROLE_MODERATOR; role++)
     {
         if (sb_bytes_eq(str_view(v), sb_bytes_str(sb_role_name(role))))
@@ -170,7 +170,7 @@ sb_read_role(struct sb_decoder *d, const struct sb_field *f, const msgpack_objec
             return true;
         }
     }
-    return refuse_field(f, err);
+    return sb_refuse_field(f, err);
 }
 
 bool
@@ -182,7 +182,7 @@ sb_read_history(struct sb_decoder *d, const struct sb_field *f, const msgpack_ob
         [SB_HISTORY_ALL] = SB_LIT("all"), [SB_HISTORY_SINCE_JOIN] = SB_LIT("since_join")};
     int i = word_index(v, words, 2);
     if (i < 0)
-        return refuse_field(f, err);
+        return sb_refuse_field(f, err);
     *(enum sb_history *)to = (enum sb_history)i;
     return true;
 }
@@ -196,7 +196,7 @@ sb_read_access(struct sb_decoder *d, const struct sb_field *f, const msgpack_obj
         [SB_ACCESS_MEMBERS] = SB_LIT("members"), [SB_ACCESS_TENANT] = SB_LIT("tenant")};
     int i = word_index(v, words, 2);
     if (i < 0)
-        return refuse_field(f, err);
+        return sb_refuse_field(f, err);
     *(enum sb_thread_access *)to = (enum sb_thread_access)i;
     return true;
 }
@@ -207,7 +207,7 @@ sb_refuse_flag(struct sb_decoder *d, const struct sb_field *f, const msgpack_obj
 {
     (void)d;
     if (v->type != MSGPACK_OBJECT_BOOLEAN || v->via.boolean)
-        return refuse_field(f, err);
+        return sb_refuse_field(f, err);
     *(bool *)to = false;
     return true;
 }
@@ -219,7 +219,7 @@ sb_refuse_sink(struct sb_decoder *d, const struct sb_field *f, const msgpack_obj
     (void)d;
     (void)v;
     (void)to;
-    return refuse_field(f, err);
+    return sb_refuse_field(f, err);
 }
 
 bool
@@ -229,7 +229,7 @@ sb_refuse_words(struct sb_decoder *d, const struct sb_field *f, const msgpack_ob
     (void)d;
     (void)to;
     if (v->type != MSGPACK_OBJECT_STR || v->via.str.size != 0)
-        return refuse_field(f, err);
+        return sb_refuse_field(f, err);
     return true;
 }
 
@@ -240,6 +240,6 @@ sb_refuse_names(struct sb_decoder *d, const struct sb_field *f, const msgpack_ob
     (void)d;
     (void)to;
     if (v->type != MSGPACK_OBJECT_ARRAY || v->via.array.size != 0)
-        return refuse_field(f, err);
+        return sb_refuse_field(f, err);
     return true;
 }

@@ -42,37 +42,50 @@ eight_ascii(const uint8_t *p)
     return (word & UINT64_C(0x8080808080808080)) == 0;
 }
 
+size_t
+sb_utf8_sequence(const uint8_t *p, size_t n, size_t *bad)
+{
+    *bad = 1;
+    if (p[0] < 0x80)
+        return 1;
+    struct lead l = lead_of(p[0]);
+    if (l.len == 0 || n < 2 || p[1] < l.low || p[1] > l.high)
+        return 0;
+    for (size_t i = 2; i < l.len; i++)
+    {
+        if (i >= n || (p[i] & 0xc0) != 0x80)
+        {
+            *bad = i;
+            return 0;
+        }
+    }
+    return l.len;
+}
+
+size_t
+sb_utf8_prefix(struct sb_bytes s)
+{
+    size_t i = 0;
+    while (i < s.len)
+    {
+        if (s.len - i >= 8 && eight_ascii(s.data + i))
+        {
+            i += 8;
+            continue;
+        }
+        size_t bad;
+        size_t n = sb_utf8_sequence(s.data + i, s.len - i, &bad);
+        if (n == 0)
+            break;
+        i += n;
+    }
+    return i;
+}
+
 bool
 sb_utf8_valid(struct sb_bytes s)
 {
-    const uint8_t *p = s.data;
-    size_t left = s.len;
-    while (left > 0)
-    {
-        if (left >= 8 && eight_ascii(p))
-        {
-            p += 8;
-            left -= 8;
-            continue;
-        }
-        if (*p < 0x80)
-        {
-            p++;
-            left--;
-            continue;
-        }
-        struct lead l = lead_of(*p);
-        if (l.len == 0 || l.len > left || p[1] < l.low || p[1] > l.high)
-            return false;
-        for (unsigned i = 2; i < l.len; i++)
-        {
-            if ((p[i] & 0xc0) != 0x80)
-                return false;
-        }
-        p += l.len;
-        left -= l.len;
-    }
-    return true;
+    return sb_utf8_prefix(s) == s.len;
 }
 
 bool

@@ -1,9 +1,19 @@
 /*
  * cmd_check.c - `scrollback check`: verifies every record and index, changes nothing.
+ *
+ * LMDB trusts its pages: where the damage is in one of them it aborts, or reads beyond the map.
+ * So the check runs in a process of its own, and this one tells how it ended.
  */
+#include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "app/cmdline.h"
 #include "app/command.h"
@@ -64,6 +74,8 @@ run(const struct sb_config *c)
     (void)fprintf(stderr, "%.1f s\n", (double)(sb_now_us() - start) / 1e6);
     if (rc == SB_ERR_CORRUPT)
     {
+        if (told == 0)
+            (void)puts("problem: pages of the database are damaged, not all could be read");
         (void)puts("damaged");
         return SB_EXIT_FAILED;
     }
@@ -72,6 +84,46 @@ run(const struct sb_config *c)
                            sb_error_text(rc));
     (void)puts("all is well");
     return 0;
+}
+
+/* What the other process left: its exit code, or what a signal means. */
+static int
+tell_end(int status)
+{
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    int number = WTERMSIG(status);
+    if (number != SIGABRT && number != SIGSEGV && number != SIGBUS)
+        return sb_complain(SB_EXIT_FAILED, "the check was ended: %s", strsignal(number));
+    (void)printf("problem: pages of the database are damaged, the check could not read on (%s)\n",
+           strsignal(number));
+    (void)puts("damaged");
+    return SB_EXIT_FAILED;
+}
+
+/* Returns in both processes. */
+static int
+run_apart(const struct sb_config *c)
+{
+    int status;
+    (void)fflush(NULL);
+    pid_t parent = getpid();
+    pid_t pid = fork();
+    if (pid < 0)
+        return sb_complain(SB_EXIT_FAILED, "cannot start a process: %s", strerror(errno));
+    if (pid == 0)
+    {
+        const struct rlimit no_core = {0, 0};
+        (void)setrlimit(RLIMIT_CORE, &no_core);
+        /* It ends with the one that somebody waits for or stops. */
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
+            return SB_EXIT_FAILED;
+        return run(c);
+    }
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return sb_complain(SB_EXIT_FAILED, "the check is lost: %s", strerror(errno));
+    return tell_end(status);
 }
 
 int
@@ -91,7 +143,7 @@ sb_cmd_check(int argc, char **argv)
     int code = sb_cmdline_begin(&line, argc, argv, &c, &operands);
     if (code >= 0)
         return code;
-    code = run(&c);
+    code = run_apart(&c);
     sb_config_finish(&c);
     return code;
 }

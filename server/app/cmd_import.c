@@ -174,6 +174,9 @@ finish_store(struct sb_importer *im, const struct sb_config *c, bool bulk, uint6
     im->store = NULL;
     if (rc != 0)
         return sb_complain(SB_EXIT_FAILED, "cannot finish the store: %s", sb_error_text(rc));
+    /* What the disk holds is not known: a new directory keeps its mark and is refused. */
+    if (im->failed == SB_ERR_UNKNOWN_OUTCOME)
+        return SB_EXIT_FAILED;
     /* Packing copies all of the store: not for a few rows more. */
     if (bulk || stats.bytes_used > used_before + used_before / 10)
         rc = sb_store_repack(c->data, c->map_size, packing, &im->progress, &why);

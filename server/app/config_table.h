@@ -84,7 +84,7 @@
       "address space for the store; 0: 1TiB, or 16GiB where that cannot be had")                   \
     X(SIZE, quota, "quota", SB_FOR_SERVE | SB_FOR_IMPORT, 0, 64 * SB_TIB, "0",                     \
       "bytes in use past which writes are refused; 0: 7/8 of map-size")                            \
-    X(SIZE, import_text_max, "import-text-max", SB_FOR_IMPORT, 1, 16 * SB_MIB, "1MiB",             \
+    X(SIZE, import_text_max, "import-text-max", SB_FOR_IMPORT, 1, 4 * SB_MIB, "1MiB",              \
       "longer texts are cut with a mark and counted")
 /* clang-format on */
 

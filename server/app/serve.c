@@ -19,6 +19,7 @@
 #include "auth/token.h"
 #include "base/log.h"
 #include "log/change_log.h"
+#include "net/job.h"
 #include "net/server.h"
 #include "store/store.h"
 
@@ -68,42 +69,11 @@ port_verify(void *ctx, struct sb_bytes token, uint64_t now_ms, struct sb_claims 
 
 /* ---- the change log on the pool ---- */
 
-struct job
-{
-    uv_work_t work;
-    void (*run)(void *arg), (*done)(void *arg);
-    void *arg;
-};
-
-static void
-job_run(uv_work_t *work)
-{
-    struct job *job = work->data;
-    job->run(job->arg);
-}
-
-static void
-job_done(uv_work_t *work, int status)
-{
-    struct job *job = work->data;
-    (void)status; /* only a cancelled job has one, and none is cancelled */
-    job->done(job->arg);
-    free(job);
-}
-
 static int
 run_job(void *ctx, void (*run)(void *arg), void (*done)(void *arg), void *arg)
 {
     struct sb_serve *s = ctx;
-    struct job *job = malloc(sizeof(*job));
-    if (job == NULL)
-        return SB_ERR_NO_MEMORY;
-    *job = (struct job){.run = run, .done = done, .arg = arg};
-    job->work.data = job;
-    if (uv_queue_work(&s->loop, &job->work, job_run, job_done) == 0)
-        return 0;
-    free(job);
-    return SB_ERR_INTERNAL;
+    return sb_uv_run_job(&s->loop, run, done, arg);
 }
 
 static void
@@ -191,8 +161,9 @@ hook_demo_token(void *ctx, const char *user, char *out, size_t cap)
 
 /* ---- keys ---- */
 
-char *
-sb_text_file_read(const char *path, size_t max, char *why)
+/* The text of a file into heap memory (free() it); NULL with `why`. */
+static char *
+read_text(const char *path, size_t max, char *why)
 {
     FILE *f = fopen(path, "re");
     char *text = f == NULL ? NULL : calloc(1, max + 2);
@@ -224,7 +195,7 @@ load_keys(struct sb_serve *s, bool create, char *why)
     if (rc != 0)
         return rc;
     if (s->config->token_public_key[0] != '\0' &&
-        (pem = sb_text_file_read(s->config->token_public_key, PEM_MAX, why)) == NULL)
+        (pem = read_text(s->config->token_public_key, PEM_MAX, why)) == NULL)
         return SB_ERR_IO;
     char reason[256];
     struct sb_token_verifier *v = sb_token_verifier_create(&keys, pem, reason);

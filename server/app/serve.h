@@ -22,7 +22,5 @@ uint16_t sb_serve_port(const struct sb_serve *s);
 int sb_serve_run(struct sb_serve *s);
 /* Settles and closes the store. 0 or SB_ERR_. */
 int sb_serve_close(struct sb_serve *s);
-/* The text of a file into heap memory (free() it); NULL with `why`. For the public key. */
-char *sb_text_file_read(const char *path, size_t max, char *why);
 
 #endif

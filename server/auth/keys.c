@@ -82,7 +82,8 @@ load(const char *path, struct sb_keys *out, char *why)
 {
     uint8_t buf[SB_KEY_FILE_MAX + 1];
     size_t len;
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    /* O_NONBLOCK: a FIFO in its place is refused like a directory, and not waited for. */
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT)
         return fail(why, SB_ERR_NOT_FOUND, "there is no key file", path);
     if (fd < 0)

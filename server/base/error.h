@@ -15,7 +15,7 @@
     X(BAD_REQUEST, BAD_REQUEST, "the request does not have the form of its operation")             \
     X(BAD_NAME, BAD_REQUEST,                                                                       \
       "a thread or user name is 1 to 128 bytes of UTF-8 without control characters")               \
-    X(BAD_FOUNDERS, BAD_REQUEST, "history since_join does not go with access tenant")              \
+    X(BAD_ACCESS, BAD_REQUEST, "history since_join does not go with access tenant")                \
     X(NOT_BUILT, BAD_REQUEST, "this server does not have that operation or field")                 \
     X(UNAUTHENTICATED, UNAUTHENTICATED, "the token is not valid here; get a new one")              \
     X(FORBIDDEN, FORBIDDEN, "this thread or action is not open to you")                            \

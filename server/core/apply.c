@@ -1,5 +1,5 @@
 /*
- * apply.c - see apply.h. Posts, threads and members; import.c's rows are in apply_import.c.
+ * apply.c - see apply.h. Posts, threads and members; imported rows are in apply_import.c.
  *
  * The pattern of every record: look, decide, and only then write.
  */
@@ -228,7 +228,7 @@ apply_create_thread(struct sb_apply *x, const struct sb_record *r, struct sb_res
         return rc;
     if (r->create_thread.history == SB_HISTORY_SINCE_JOIN &&
         r->create_thread.access == SB_ACCESS_TENANT)
-        return SB_ERR_BAD_FOUNDERS;
+        return SB_ERR_BAD_ACCESS;
     rc = x->ops->thread_find(x->txn, r->tenant, r->thread, &thread);
     if (rc != SB_ERR_NOT_FOUND)
         return rc == 0 ? SB_ERR_THREAD_EXISTS : rc;

@@ -3,7 +3,7 @@
  *
  * On the wire:   format version 1 | key id 4 | expiry 8 (Unix ms) | handle 16 | tag 16
  *
- * The tag authenticates the bytes before it; nothing is looked up before it verifies.
+ * The tag authenticates the bytes before it; what a handle leads to counts only if it verifies.
  * Everything that a cursor is bound to (purpose, tenant, user, thread, canonical filter,
  * access scope, direction, order version, epoch) is recomputed from the request at every
  * use and compared, as a keyed digest, in constant time with the walk's. Snapshot, position

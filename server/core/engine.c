@@ -1,11 +1,29 @@
 /*
  * engine.c - what all sessions of a loop share: users, rates, waiting scans.
  *
- * Invariant: every waiting job's session is alive; a user is there while it has a session.
+ * Invariant: every waiting job's session is alive; a user is there while it has a session, and
+ * after that while it has used tokens that are not back yet.
  */
 #include "core/engine.h"
 
 #include <stdlib.h>
+
+enum
+{
+    REFILL_US = 1000000, /* an empty rate bucket is full again */
+};
+
+static void
+free_users(struct sb_engine *e)
+{
+    for (size_t i = 0; i < SB_USER_BUCKETS; i++)
+        while (e->users[i] != NULL)
+        {
+            struct sb_user *u = e->users[i];
+            e->users[i] = u->next;
+            free(u);
+        }
+}
 
 struct sb_engine *
 sb_engine_create(struct sb_store *store, const struct sb_ports *ports,
@@ -34,6 +52,7 @@ sb_engine_destroy(struct sb_engine *e)
 {
     if (e == NULL)
         return;
+    free_users(e);
     sb_decoder_destroy(e->decoder);
     free(e->now);
     free(e);
@@ -67,10 +86,28 @@ bucket_of(struct sb_engine *e, const struct sb_claims *claims)
     return &e->users[(h.b[0] | (uint32_t)h.b[1] << 8) % SB_USER_BUCKETS];
 }
 
+/* The bucket's users who have no session and whose tokens are all there again. */
+static void
+forget_idle(struct sb_user **at, uint64_t now_us)
+{
+    while (*at != NULL)
+    {
+        struct sb_user *u = *at;
+        if (u->sessions == 0 && now_us - u->refilled_us >= REFILL_US)
+        {
+            *at = u->next;
+            free(u);
+        }
+        else
+            at = &u->next;
+    }
+}
+
 struct sb_user *
-sb_user_enter(struct sb_engine *e, const struct sb_claims *claims)
+sb_user_enter(struct sb_engine *e, const struct sb_claims *claims, uint64_t now_us)
 {
     struct sb_user **bucket = bucket_of(e, claims);
+    forget_idle(bucket, now_us);
     struct sb_user *u = *bucket;
     while (u != NULL &&
            (strcmp(u->tenant, claims->tenant) != 0 || strcmp(u->name, claims->user) != 0))
@@ -89,11 +126,12 @@ sb_user_enter(struct sb_engine *e, const struct sb_claims *claims)
     return u;
 }
 
+/* One who used tokens stays known: a new connection shall not bring new ones. */
 void
 sb_user_leave(struct sb_engine *e, struct sb_user *u)
 {
     struct sb_claims claims;
-    if (u == NULL || --u->sessions != 0)
+    if (u == NULL || --u->sessions != 0 || u->refilled_us != 0)
         return;
     strcpy(claims.tenant, u->tenant);
     strcpy(claims.user, u->name);
@@ -112,8 +150,8 @@ sb_user_take(struct sb_engine *e, struct sb_user *u, uint64_t now_us, uint64_t *
     if (rate == 0)
         return 0;
     uint64_t full = rate * 1000;
-    uint64_t passed_us = u->refilled_us == 0 ? 1000000 : now_us - u->refilled_us;
-    uint64_t gained = passed_us >= 1000000 ? full : passed_us * rate / 1000;
+    uint64_t passed_us = u->refilled_us == 0 ? REFILL_US : now_us - u->refilled_us;
+    uint64_t gained = passed_us >= REFILL_US ? full : passed_us * rate / 1000;
     if (gained != 0)
     {
         u->tokens_milli = u->tokens_milli + gained > full ? full : u->tokens_milli + gained;

@@ -20,7 +20,8 @@ enum
     SB_USER_BUCKETS = 1024,
 };
 
-/* One user with at least one ready session: what is counted per user and not per connection. */
+/* One user with a ready session, or with a rate bucket that is not full yet: what is counted per
+ * user and not per connection. */
 struct sb_user
 {
     struct sb_user *next; /* in its bucket */
@@ -93,7 +94,7 @@ struct sb_step
 };
 
 /* ---- engine.c ---- */
-struct sb_user *sb_user_enter(struct sb_engine *e, const struct sb_claims *claims);
+struct sb_user *sb_user_enter(struct sb_engine *e, const struct sb_claims *claims, uint64_t now_us);
 void sb_user_leave(struct sb_engine *e, struct sb_user *u);
 /* Takes one request's worth; SB_ERR_RATE_LIMITED and the wait. */
 int sb_user_take(struct sb_engine *e, struct sb_user *u, uint64_t now_us, uint64_t *retry_ms);

@@ -158,8 +158,13 @@ sb_listing_look(const struct sb_listing *l, struct sb_txn *txn, uint64_t thread,
         rc = ops->row_seek(txn, thread, SB_POS_MAX, SB_OLDER, l->version);
     if (rc != 0)
         return rc;
-    uint32_t budget = ROWS_PER_CLOCK;
-    rc = ops->row_step(txn, &budget, &out->newest);
+    /* Rows that came after the version lie in front; they are few, but may be more than a budget.
+     */
+    do
+    {
+        uint32_t budget = ROWS_PER_CLOCK;
+        rc = ops->row_step(txn, &budget, &out->newest);
+    } while (rc == SB_ERR_BUSY);
     out->has_newest = rc == 0 && sb_authz_row(&out->access, out->newest.pos);
-    return rc == 0 || rc == SB_ERR_NOT_FOUND || rc == SB_ERR_BUSY || rc == SB_ERR_CORRUPT ? 0 : rc;
+    return rc == 0 || rc == SB_ERR_NOT_FOUND || rc == SB_ERR_CORRUPT ? 0 : rc;
 }

@@ -46,6 +46,8 @@ sb_reply_error_text(struct sb_step *st, struct sb_opt_uint re, enum sb_code code
 void
 sb_reply_error(struct sb_step *st, struct sb_opt_uint re, int err)
 {
+    if (err == SB_ERR_CORRUPT)
+        st->e->telemetry.corrupt_rows++;
     sb_reply_error_text(st, re, sb_error_code(err), sb_error_text(err), 0);
 }
 

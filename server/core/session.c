@@ -125,7 +125,7 @@ do_hello(struct sb_step *st, const struct sb_request *r)
         rc = SB_ERR_UNAUTHENTICATED;
     if (rc == 0 && s->state == SB_SESSION_OPEN)
     {
-        s->user = sb_user_enter(st->e, &claims);
+        s->user = sb_user_enter(st->e, &claims, st->ev->now_us);
         if (s->user == NULL)
         {
             sb_reply_error(st, r->id, SB_ERR_NO_MEMORY);

@@ -114,14 +114,6 @@ reply(struct sb_step *st, const struct sb_job *j)
     return 0;
 }
 
-static void
-reply_failure(struct sb_step *st, uint64_t re, int err)
-{
-    if (err == SB_ERR_CORRUPT)
-        st->e->telemetry.corrupt_rows++;
-    sb_reply_error(st, (struct sb_opt_uint){true, re}, err);
-}
-
 static int
 first_slice(struct sb_step *st, struct sb_txn *txn, const struct sb_load_frame *f, struct sb_job *j)
 {
@@ -170,7 +162,7 @@ sb_do_load(struct sb_step *st, const struct sb_request *r)
         rc = sb_job_wait(st->e, st->s);
     }
     if (rc != 0)
-        reply_failure(st, r->id.value, rc);
+        sb_reply_error(st, r->id, rc);
 }
 
 /*
@@ -218,6 +210,6 @@ sb_load_slice(struct sb_step *st, struct sb_job *j)
     if (rc == SB_ERR_BUSY)
         return;
     if (rc != 0)
-        reply_failure(st, j->re, rc);
+        sb_reply_error(st, (struct sb_opt_uint){true, j->re}, rc);
     sb_job_done(st->e, j);
 }

@@ -44,13 +44,6 @@ add(struct list *l, const char *prefix, struct sb_bytes value)
 }
 
 static bool
-has_prefix(struct sb_bytes s, const char *prefix)
-{
-    size_t n = strlen(prefix);
-    return s.len >= n && memcmp(s.data, prefix, n) == 0;
-}
-
-static bool
 has_link(struct sb_bytes text)
 {
     for (size_t i = 0; i + 7 <= text.len; i++)
@@ -60,7 +53,7 @@ has_link(struct sb_bytes text)
             return false;
         i = (size_t)(h - text.data);
         struct sb_bytes rest = sb_bytes(h, text.len - i);
-        if (has_prefix(rest, "http://") || has_prefix(rest, "https://"))
+        if (sb_bytes_starts(rest, "http://") || sb_bytes_starts(rest, "https://"))
             return true;
     }
     return false;
@@ -73,7 +66,7 @@ add_content(struct list *l, const struct sb_message *m)
     bool file = false;
     for (uint32_t i = 0; i < m->n_attachments; i++)
     {
-        if (has_prefix(m->attachments[i].type, "image/"))
+        if (sb_bytes_starts(m->attachments[i].type, "image/"))
             image = true;
         else
             file = true;

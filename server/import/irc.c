@@ -159,17 +159,6 @@ tick_before_first(struct reader *r)
     r->wall = r->day * DAY;
 }
 
-static bool
-blank(struct sb_bytes line)
-{
-    for (size_t i = 0; i < line.len; i++)
-    {
-        if (line.data[i] != ' ' && line.data[i] != '\t')
-            return false;
-    }
-    return true;
-}
-
 static int
 read_line(struct reader *r, struct sb_bytes raw, uint64_t number)
 {
@@ -179,7 +168,7 @@ read_line(struct reader *r, struct sb_bytes raw, uint64_t number)
     int rc = sb_irc_text_decode(raw, &r->scratch, &raw, &changed);
     if (rc != 0)
         return rc;
-    if (blank(raw))
+    if (sb_line_blank(raw))
         return 0;
     sb_irc_line_parse(raw, &line);
     if (line.timed)

@@ -13,13 +13,6 @@
  */
 #include "import/irc.h"
 
-static bool
-starts(struct sb_bytes s, const char *prefix)
-{
-    size_t n = strlen(prefix);
-    return s.len >= n && memcmp(s.data, prefix, n) == 0;
-}
-
 static struct sb_bytes
 skip(struct sb_bytes s, size_t n)
 {
@@ -97,7 +90,7 @@ bare_nick(struct sb_bytes nick)
 static bool
 parse_message(struct sb_bytes s, struct sb_irc_line *out)
 {
-    const uint8_t *close = starts(s, "<") ? memchr(s.data, '>', s.len) : NULL;
+    const uint8_t *close = sb_bytes_starts(s, "<") ? memchr(s.data, '>', s.len) : NULL;
     if (close == NULL)
         return false;
     size_t end = (size_t)(close - s.data);
@@ -112,7 +105,7 @@ parse_message(struct sb_bytes s, struct sb_irc_line *out)
 static bool
 parse_action(struct sb_bytes s, struct sb_irc_line *out)
 {
-    if (!starts(s, "* "))
+    if (!sb_bytes_starts(s, "* "))
         return false;
     struct sb_bytes rest = skip_spaces(skip(s, 2));
     struct sb_bytes nick = word(rest);
@@ -127,7 +120,7 @@ static bool
 parse_notice(struct sb_bytes s, struct sb_irc_line *out)
 {
     struct sb_bytes w = word(s);
-    if (!starts(s, "-") || w.len < 3 || w.data[w.len - 1] != '-')
+    if (!sb_bytes_starts(s, "-") || w.len < 3 || w.data[w.len - 1] != '-')
         return false;
     struct sb_bytes nick = sb_bytes(w.data + 1, w.len - 2);
     for (size_t i = 0; i < nick.len; i++)
@@ -152,7 +145,7 @@ subject(struct sb_bytes text)
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
     {
         struct sb_bytes nick = word(skip(text, strlen(heads[i])));
-        if (starts(text, heads[i]) && nick.len != 0)
+        if (sb_bytes_starts(text, heads[i]) && nick.len != 0)
             return nick;
     }
     struct sb_bytes first = word(text);
@@ -161,7 +154,7 @@ subject(struct sb_bytes text)
     struct sb_bytes rest = skip(text, first.len);
     for (size_t i = 0; name && i < sizeof(deeds) / sizeof(deeds[0]); i++)
     {
-        if (starts(rest, deeds[i]))
+        if (sb_bytes_starts(rest, deeds[i]))
             return first;
     }
     return SB_LIT("*");
@@ -170,7 +163,7 @@ subject(struct sb_bytes text)
 static bool
 parse_system(struct sb_bytes s, struct sb_irc_line *out)
 {
-    if (!starts(s, "=== ") && !starts(s, "*** "))
+    if (!sb_bytes_starts(s, "=== ") && !sb_bytes_starts(s, "*** "))
         return false;
     out->kind = SB_LIT("system");
     out->text = skip_spaces(skip(s, 4));

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "import/utf8.h"
+#include "protocol/utf8.h"
 
 #define ESC 0x1b
 
@@ -149,7 +150,7 @@ int
 sb_irc_text_decode(struct sb_bytes raw, struct sb_buf *scratch, struct sb_bytes *out, bool *changed)
 {
     bool japanese = has_iso2022jp(raw);
-    bool valid = sb_import_utf8_valid(raw);
+    bool valid = sb_utf8_valid(raw);
     bool controls = false;
     for (size_t i = 0; i < raw.len && !controls; i++)
         controls = is_control(raw.data[i]);

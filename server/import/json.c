@@ -12,8 +12,10 @@
 #include <yajl/yajl_parse.h>
 
 #include "base/error.h"
+#include "import/pieces.h"
 #include "import/utf8.h"
 #include "protocol/limits.h"
+#include "protocol/utf8.h"
 
 #define MAX_DEPTH 64 /* containers open inside one value */
 
@@ -24,7 +26,8 @@ struct sb_json_reader
     sb_json_value value;
     void *ctx;
     struct sb_arena arena;
-    struct sb_buf scratch; /* repaired strings */
+    struct sb_buf scratch;   /* repaired strings */
+    struct sb_pieces pieces; /* strings stay whole */
     struct
     {
         struct sb_json *node, *last;
@@ -98,7 +101,7 @@ keep(struct sb_json_reader *r, const void *data, size_t len)
     struct sb_bytes s = sb_bytes(data, len);
     if (r->skipping || r->depth < r->base)
         return sb_bytes(NULL, 0);
-    if (!sb_import_utf8_valid(s))
+    if (!sb_utf8_valid(s))
     {
         sb_buf_reset(&r->scratch, 65536);
         if (sb_import_utf8_repair(&r->scratch, s) != 0)
@@ -209,6 +212,7 @@ sb_json_restart(struct sb_json_reader *r)
     if (r->yajl != NULL)
         yajl_free(r->yajl);
     sb_arena_reset(&r->arena);
+    sb_pieces_restart(&r->pieces);
     r->depth = 0;
     r->stop = 0;
     r->skipping = r->repaired = r->wrong_shape = false;
@@ -234,6 +238,7 @@ sb_json_create(enum sb_json_shape shape, size_t max, sb_json_value value, void *
     r->ctx = ctx;
     sb_arena_init(&r->arena, max);
     sb_buf_init(&r->scratch, max);
+    sb_pieces_init(&r->pieces, max);
     if (sb_json_restart(r) != 0)
     {
         sb_json_destroy(r);
@@ -251,18 +256,25 @@ sb_json_destroy(struct sb_json_reader *r)
         yajl_free(r->yajl);
     sb_arena_finish(&r->arena);
     sb_buf_finish(&r->scratch);
+    sb_pieces_finish(&r->pieces);
     free(r);
+}
+
+static int
+parse(void *ctx, struct sb_bytes part, bool too_long)
+{
+    struct sb_json_reader *r = ctx;
+    if (too_long)
+        r->skipping = true; /* the value that the string is in does not fit */
+    if (yajl_parse(r->yajl, part.data, part.len) == yajl_status_ok)
+        return 0;
+    return r->stop != 0 ? r->stop : SB_ERR_BAD_REQUEST;
 }
 
 int
 sb_json_feed(struct sb_json_reader *r, struct sb_bytes piece)
 {
-    if (piece.len == 0)
-        return 0;
-    yajl_status s = yajl_parse(r->yajl, piece.data, piece.len);
-    if (s == yajl_status_ok)
-        return 0;
-    return r->stop != 0 ? r->stop : SB_ERR_BAD_REQUEST;
+    return piece.len == 0 ? 0 : sb_pieces_feed(&r->pieces, piece, parse, r);
 }
 
 int
@@ -271,13 +283,14 @@ sb_json_end(struct sb_json_reader *r)
     yajl_status s = yajl_complete_parse(r->yajl);
     if (r->stop != 0)
         return r->stop;
-    return s == yajl_status_ok && r->depth == 0 ? 0 : SB_ERR_BAD_REQUEST;
+    bool whole = s == yajl_status_ok && r->depth == 0 && !r->pieces.in_string;
+    return whole ? 0 : SB_ERR_BAD_REQUEST;
 }
 
 bool
 sb_json_idle(const struct sb_json_reader *r)
 {
-    return r->depth == r->base;
+    return r->depth == r->base && !r->pieces.in_string;
 }
 
 bool

@@ -159,17 +159,6 @@ on_value(void *ctx, const struct sb_json *v)
     return sb_import_row_emit(r->row, r->file, r->line);
 }
 
-static bool
-blank(struct sb_bytes line)
-{
-    for (size_t i = 0; i < line.len; i++)
-    {
-        if (line.data[i] != ' ' && line.data[i] != '\t')
-            return false;
-    }
-    return true;
-}
-
 /* One line. The row is emitted inside; a line that holds no whole object is told. */
 static int
 read_line(struct reader *r, struct sb_bytes line)
@@ -204,7 +193,7 @@ read_lines(struct reader *r, struct sb_lines *lines, char *why)
             sb_import_run_skip(&r->run, r->file, r->line, "the line is longer than 8 MiB");
             continue;
         }
-        int stop = blank(line) ? 0 : read_line(r, line);
+        int stop = sb_line_blank(line) ? 0 : read_line(r, line);
         if (stop != 0)
             return stop;
     }

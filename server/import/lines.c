@@ -111,3 +111,14 @@ sb_lines_next(struct sb_lines *l, struct sb_bytes *line)
             return rc;
     }
 }
+
+bool
+sb_line_blank(struct sb_bytes line)
+{
+    for (size_t i = 0; i < line.len; i++)
+    {
+        if (line.data[i] != ' ' && line.data[i] != '\t')
+            return false;
+    }
+    return true;
+}

@@ -32,5 +32,7 @@ int sb_lines_init(struct sb_lines *l, struct sb_input *in, struct sb_import_run 
 void sb_lines_finish(struct sb_lines *l);
 /* enum sb_line, or SB_ERR_IO. The view is valid until the next call. */
 int sb_lines_next(struct sb_lines *l, struct sb_bytes *line);
+/* Nothing but blanks and tabs. */
+bool sb_line_blank(struct sb_bytes line);
 
 #endif

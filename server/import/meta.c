@@ -31,21 +31,6 @@ write_double(struct sb_writer *w, double d)
 }
 
 static void
-write_negative(struct sb_writer *w, int64_t v)
-{
-    uint8_t out[9] = {0xd3};
-    if (v >= -32)
-    {
-        out[0] = (uint8_t)v;
-        sb_write_raw(w, sb_bytes(out, 1));
-        return;
-    }
-    for (size_t i = 0; i < 8; i++)
-        out[1 + i] = (uint8_t)((uint64_t)v >> (56 - 8 * i));
-    sb_write_raw(w, sb_bytes(out, sizeof(out)));
-}
-
-static void
 write_number(struct sb_writer *w, struct sb_bytes literal)
 {
     char s[64];
@@ -60,10 +45,8 @@ write_number(struct sb_writer *w, struct sb_bytes literal)
     bool whole = strpbrk(s, ".eE") == NULL && fabs(d) <= (double)SB_MAX_SAFE_INT;
     if (!whole)
         write_double(w, d);
-    else if (d < 0)
-        write_negative(w, (int64_t)d);
     else
-        sb_write_uint(w, (uint64_t)d);
+        sb_write_int(w, (int64_t)d);
 }
 
 /* Whether a later member has the same key. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "import/utf8.h"
+#include "protocol/utf8.h"
 
 #define ROW_MEMORY (24 * 1024 * 1024) /* repaired strings of one row */
 
@@ -46,20 +47,6 @@ sb_import_row_begin(struct sb_import_row *row, struct sb_bytes system)
     row->exhausted = false;
 }
 
-/* C0, DEL and C1: what sb_name_ok refuses. */
-static bool
-has_control(struct sb_bytes s)
-{
-    for (size_t i = 0; i < s.len; i++)
-    {
-        if (s.data[i] < 0x20 || s.data[i] == 0x7f)
-            return true;
-        if (s.data[i] == 0xc2 && i + 1 < s.len && s.data[i + 1] < 0xa0)
-            return true;
-    }
-    return false;
-}
-
 /* The same string with each control character as '_'. */
 static struct sb_bytes
 without_control(struct sb_import_row *row, struct sb_bytes s)
@@ -94,7 +81,7 @@ name_fit(struct sb_import_row *row, struct sb_bytes name, size_t max)
         out.len = sb_import_utf8_cut(out, max);
         row->repaired = true;
     }
-    if (has_control(out))
+    if (sb_utf8_has_control(out))
     {
         out = without_control(row, out);
         row->repaired = true;

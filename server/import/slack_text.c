@@ -12,13 +12,6 @@
  */
 #include "import/slack.h"
 
-static bool
-starts(struct sb_bytes s, const char *prefix)
-{
-    size_t n = strlen(prefix);
-    return s.len >= n && memcmp(s.data, prefix, n) == 0;
-}
-
 static struct sb_bytes
 skip(struct sb_bytes s, size_t n)
 {
@@ -45,7 +38,7 @@ append_plain(struct sb_buf *out, struct sb_bytes s)
         struct sb_bytes put = SB_LIT("&");
         for (size_t i = 0; i < 3; i++)
         {
-            if (starts(s, entities[i].entity))
+            if (sb_bytes_starts(s, entities[i].entity))
             {
                 taken = strlen(entities[i].entity);
                 put = sb_bytes_str(entities[i].plain);

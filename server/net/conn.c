@@ -25,8 +25,8 @@ sb_conn_create(struct sb_server *s, struct sb_address *address)
     return c;
 }
 
-static void
-end_session(struct sb_conn *c)
+void
+sb_conn_end_session(struct sb_conn *c)
 {
     if (c->session == NULL)
         return;
@@ -39,7 +39,7 @@ void
 sb_conn_gone(struct sb_conn *c)
 {
     struct sb_server *s = c->server;
-    end_session(c);
+    sb_conn_end_session(c);
     sb_link_remove(&c->dirty);
     sb_link_remove(&c->wheel);
     sb_buf_finish(&c->in);
@@ -243,7 +243,7 @@ sb_conn_peer_close(struct sb_conn *c)
     if (c->state == SB_CONN_OPEN)
     {
         sb_conn_flush(c);
-        end_session(c);
+        sb_conn_end_session(c);
         sb_outq_drop(&c->out);
         sb_link_remove(&c->dirty);
         sb_link_remove(&c->wheel);

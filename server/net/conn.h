@@ -77,6 +77,8 @@ int sb_conn_peer_close(struct sb_conn *c);
 void sb_conn_pong(struct sb_conn *c);
 void sb_conn_gone(struct sb_conn *c);
 
+/* Frees the session and what waits for it; harmless without one. */
+void sb_conn_end_session(struct sb_conn *c);
 /* Steps the session with `ev` (times are filled in) and does its effects. OPEN only. */
 void sb_conn_step(struct sb_conn *c, struct sb_event *ev);
 /* Queues a close frame behind what is queued and ends the session. OPEN only. */

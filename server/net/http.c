@@ -150,6 +150,22 @@ demo_head(struct sb_conn *c)
     return 0;
 }
 
+/* The library starts its own timer anew at each byte of a body, so drips would hold a socket
+ * for ever: a body, wanted or not, has the time that a head has. */
+void
+sb_http_head_came(struct sb_conn *c)
+{
+    struct sb_server *s = c->server;
+    char length[24];
+    int n = lws_hdr_copy(c->wsi, length, sizeof(length), WSI_TOKEN_HTTP_CONTENT_LENGTH);
+    bool no_body = n == 0 || (n == 1 && length[0] == '0');
+    c->requested = no_body && !sb_http_has(c->wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING);
+    if (c->requested)
+        return;
+    c->deadline_ms = sb_loop_ms(s) + s->settings.handshake_ms;
+    sb_timers_put(s, c, s->settings.handshake_ms);
+}
+
 int
 sb_http_body(struct sb_conn *c, const void *data, size_t len)
 {
@@ -163,6 +179,7 @@ sb_http_body_end(struct sb_conn *c)
 {
     struct sb_server *s = c->server;
     char user[SB_MAX_NAME + 1], token[SB_MAX_TOKEN + 1], body[SB_MAX_TOKEN + 32];
+    c->requested = true;
     if (!c->keep_body)
         return 0;
     c->keep_body = false;

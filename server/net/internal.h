@@ -197,6 +197,8 @@ bool sb_host_is_loopback(const char *host, uint16_t port);
 /* The request has that header (or method), if only an empty one. */
 bool sb_http_has(struct lws *wsi, enum lws_token_indexes token);
 int sb_http_request(struct sb_conn *c);
+/* A request's head is whole: whether its body is waited for, and until when. */
+void sb_http_head_came(struct sb_conn *c);
 int sb_http_body(struct sb_conn *c, const void *data, size_t len);
 int sb_http_body_end(struct sb_conn *c);
 /* Answers and ends the transaction's response; `type` NULL: plain text. 0 or -1 (hang up). */
@@ -228,7 +230,10 @@ struct sb_conn *sb_table_untag(struct sb_table *t, uint64_t tag, struct sb_opt_u
 
 /* turn.c */
 int sb_turn_init(struct sb_server *s);
+/* Has it flushed at the end of the turn. */
 void sb_turn_dirty(struct sb_server *s, struct sb_conn *c);
+/* Writes what all dirty connections have queued. */
+void sb_turn_flush(struct sb_server *s);
 
 /* timers.c */
 int sb_timers_init(struct sb_server *s);

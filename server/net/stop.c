@@ -60,12 +60,7 @@ sb_stop_turn(struct sb_server *s)
         s->phase = SB_DRAIN_CLOSE;
         close_all(s);
         uv_timer_start(&s->drain_timer, drain_timer_cb, s->settings.drain_ms, 0);
-        while (!sb_link_empty(&s->dirty))
-        {
-            struct sb_conn *c = SB_LINK_OF(s->dirty.next, struct sb_conn, dirty);
-            sb_link_remove(&c->dirty);
-            sb_conn_flush(c);
-        }
+        sb_turn_flush(s);
     }
     if (s->phase == SB_DRAIN_CLOSE && s->n_web_sockets == 0)
     {

@@ -33,8 +33,8 @@ sb_turn_dirty(struct sb_server *s, struct sb_conn *c)
         sb_link_append(&s->dirty, &c->dirty);
 }
 
-static void
-flush_dirty(struct sb_server *s)
+void
+sb_turn_flush(struct sb_server *s)
 {
     struct sb_link now;
     sb_link_init(&now);
@@ -82,7 +82,7 @@ turn(struct sb_server *s)
 {
     /* Changes first: their commit runs elsewhere while replies are written here. */
     s->hooks.turn_end(s->hooks.ctx);
-    flush_dirty(s);
+    sb_turn_flush(s);
 }
 
 static void
@@ -91,7 +91,7 @@ check_cb(uv_check_t *h)
     struct sb_server *s = h->data;
     turn(s);
     run_scans(s);
-    flush_dirty(s);
+    sb_turn_flush(s);
     sb_stop_turn(s);
 }
 
@@ -104,7 +104,7 @@ prepare_cb(uv_prepare_t *h)
     if (!uv_is_active((uv_handle_t *)&s->scan_idle))
     {
         run_scans(s);
-        flush_dirty(s);
+        sb_turn_flush(s);
     }
     sb_stop_turn(s);
 }

@@ -57,10 +57,10 @@ sb_ws_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, vo
         sb_conn_release(c);
         return 0;
     case LWS_CALLBACK_FILTER_HTTP_CONNECTION: /* static files: no LWS_CALLBACK_HTTP follows */
-        c->requested = true;
+        sb_http_head_came(c);
         return 0;
     case LWS_CALLBACK_HTTP:
-        c->requested = true;
+        sb_http_head_came(c);
         return sb_http_request(c);
     case LWS_CALLBACK_HTTP_BODY:
         return sb_http_body(c, in, len);

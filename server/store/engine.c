@@ -276,7 +276,8 @@ sb_store_start(struct sb_kv *kv, const struct sb_store_options *o, uint64_t quot
     if (rc != 0)
     {
         if (why != NULL && why->text[0] == '\0')
-            explain(why, sb_error_text(rc));
+            explain(why, rc == SB_ERR_CORRUPT ? "the store is damaged: restore it from a backup"
+                                              : sb_error_text(rc));
         sb_store_close(&s->head);
         return rc;
     }

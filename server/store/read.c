@@ -164,20 +164,26 @@ sb_store_name_next(struct sb_txn *txn, struct sb_bytes tenant, struct sb_bytes n
     struct sb_kv_cursor *c;
     struct sb_key key;
     struct sb_bytes k, value;
+    struct sb_thread found;
     int rc = sb_key_name(&key, tenant, name);
     if (rc == 0)
         rc = sb_kv_cursor(t->kv, SB_TABLE_NAMES, &c);
     if (rc == 0)
         rc = sb_kv_after(c, &key, &k, &value);
-    if (rc != 0)
-        return rc;
     size_t prefix = 1 + tenant.len + 1;
-    if (k.len <= prefix || memcmp(k.data, key.b, prefix) != 0)
-        return SB_ERR_NOT_FOUND;
-    if (value.len != 8)
-        return SB_ERR_CORRUPT;
-    *thread_out = sb_get64(value.data);
-    return 0;
+    for (; rc == 0; rc = sb_kv_move(c, SB_KV_NEXT, &k, &value))
+    {
+        if (k.len <= prefix || memcmp(k.data, key.b, prefix) != 0)
+            return SB_ERR_NOT_FOUND;
+        if (value.len != 8)
+            return SB_ERR_CORRUPT;
+        /* One that is not there yet is passed over here: a caller could not name it to go on. */
+        if (sb_store_thread_get(txn, sb_get64(value.data), &found) == SB_ERR_NOT_FOUND)
+            continue;
+        *thread_out = sb_get64(value.data);
+        return 0;
+    }
+    return rc;
 }
 
 int

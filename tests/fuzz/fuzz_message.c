@@ -42,7 +42,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     must(decoder != NULL, "no memory");
     struct sb_message m;
     struct sb_bytes body = sb_bytes(data, size);
-    if (size > MAX_BODY || sb_prescan(&decoder->scan, body) != SB_SCAN_OK ||
+    if (size > MAX_BODY || sb_prescan(&decoder->scan, body) != SB_PRESCAN_OK ||
         sb_message_decode(decoder, body, &m) != 0)
         return 0;
     size_t n = write_row(&m, first);

@@ -81,7 +81,7 @@ check_lists(struct import_check *c, const struct sb_record_import *row)
 static inline int
 check_row(void *ctx, struct sb_bytes thread, const struct sb_record_import *row)
 {
-    static struct sb_scan scan;
+    static struct sb_prescan scan;
     struct import_check *c = ctx;
     const struct sb_message *m = &row->message;
     check_name(c, thread, SB_MAX_NAME);
@@ -97,7 +97,7 @@ check_row(void *ctx, struct sb_bytes thread, const struct sb_record_import *row)
     check_must(!m->deleted || m->text.len == 0, "a deleted row with a text");
     check_lists(c, row);
     if (m->meta.len != 0)
-        check_must(sb_prescan(&scan, m->meta) == SB_SCAN_OK, "meta that the wire would refuse");
+        check_must(sb_prescan(&scan, m->meta) == SB_PRESCAN_OK, "meta that the wire would refuse");
     check_mix(c, m->meta);
     c->digest += m->at;
     c->rows++;

@@ -280,3 +280,24 @@ scenario('contract, check: a sound directory is 0, a missing one and a damaged o
   assert.equal(page.messages, undefined, 'a damaged row is never served');
   assert.deepEqual((await client.ok('load_older', { thread: 't', before: 1235, limit: 2 })).messages.map((row) => row.text), ['m1232', 'm1233']);
 });
+
+scenario('hostile, store: check tells of a page that is lost, whichever it is, and is never ended by it', async (s) => {
+  const dir = s.dir();
+  const PAGE = 4096;
+  await importOf(dir, file(s, 'rows.jsonl', rowsText(60)));
+  const data = path.join(dir, fs.readdirSync(dir).find((name) => name.endsWith('.mdb') && !name.includes('lock')));
+  const whole = fs.readFileSync(data);
+  let told = 0;
+  for (let at = 2 * PAGE; at < whole.length; at += PAGE) {
+    const damaged = Buffer.from(whole);
+    damaged.fill(0, at, at + PAGE);
+    fs.writeFileSync(data, damaged);
+    const result = await run(['check', '--data', dir]);
+    assert.ok([0, 1, 3].includes(result.code), `page ${at / PAGE}: ${result.code} ${result.signal}`);
+    if (result.code === 1) assert.match(result.stdout + result.stderr, /^problem: |damaged|did not come to its end|Sanitizer/m, `page ${at / PAGE}`);
+    told += result.code !== 0;
+  }
+  assert.ok(told >= 5, `only ${told} of ${whole.length / PAGE} pages matter`);
+  fs.writeFileSync(data, whole);
+  assert.equal((await run(['check', '--data', dir])).code, 0);
+});

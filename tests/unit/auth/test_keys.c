@@ -131,6 +131,12 @@ test_not_a_regular_file(void **state)
     assert_int_equal(mkdir(path, 0700), 0);
     assert_int_equal(sb_keys_load(dir, true, 1, &k, why), SB_ERR_FOREIGN);
     rmdir(path);
+    /* Nobody writes to it: it is refused and not waited for. */
+    assert_int_equal(mkfifo(path, 0600), 0);
+    alarm(10);
+    assert_int_equal(sb_keys_load(dir, true, 1, &k, why), SB_ERR_FOREIGN);
+    alarm(0);
+    unlink(path);
 }
 
 static void

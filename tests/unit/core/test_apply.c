@@ -258,7 +258,7 @@ test_create_thread(void **state)
     refuse(&r, SB_ERR_FORBIDDEN);
     r.service = true;
     r.create_thread.access = SB_ACCESS_TENANT;
-    refuse(&r, SB_ERR_BAD_FOUNDERS);
+    refuse(&r, SB_ERR_BAD_ACCESS);
     r.create_thread.access = SB_ACCESS_MEMBERS;
     uint64_t before = published();
     struct sb_result res = ck_apply(&k, &r);

@@ -253,6 +253,25 @@ test_rate_limit(void **state)
     ck_drop(other);
 }
 
+/* Another connection is no way around the limit, also when it is the only one. */
+static void
+test_rate_limit_outlives_the_connection(void **state)
+{
+    (void)state;
+    k.settings.rate_limit = 5;
+    struct ck_client *a = ck_connect(&k, "alice");
+    for (int i = 0; i < 5; i++)
+        assert_string_equal(ck_error(ck_ask(a, "{'op':'threads'}")), "");
+    ck_drop(a);
+    a = ck_connect(&k, "alice");
+    assert_string_equal(ck_error(ck_ask(a, "{'op':'threads'}")), "rate_limited");
+    ck_drop(a);
+    ck_pass_ms(&k, 1000); /* the bucket is full again */
+    a = ck_connect(&k, "alice");
+    assert_string_equal(ck_error(ck_ask(a, "{'op':'threads'}")), "");
+    ck_drop(a);
+}
+
 /* ---- writes ---- */
 
 static void
@@ -565,6 +584,7 @@ main(void)
         T(test_malformed),
         T(test_bad_requests),
         T(test_rate_limit),
+        T(test_rate_limit_outlives_the_connection),
         T(test_post_and_reply),
         T(test_thread_and_members),
         T(test_written_events),

@@ -328,12 +328,86 @@ test_many_removed_members(void **state)
     assert_true(strcmp(joined, "alicezoe") == 0 || strcmp(joined, "zoealice") == 0);
 }
 
+/* Damage is counted, whichever operation meets it. */
+static void
+test_damage_is_counted(void **state)
+{
+    (void)state;
+    struct ck_client *c = ck_connect(&k, "alice");
+    const struct sb_telemetry *t = sb_engine_telemetry(k.engine);
+    for (int i = 0; i < 2; i++)
+    {
+        uint64_t before = t->corrupt_rows;
+        kv_fault_arm(k.fault, 2, SB_ERR_CORRUPT); /* behind the transaction's begin */
+        json_t *r = ck_ask(c, i == 0 ? "{'op':'threads'}" : "{'op':'members','thread':'t'}");
+        assert_true(kv_fault_hit(k.fault));
+        assert_string_equal(ck_error(r), "unavailable");
+        assert_int_equal(t->corrupt_rows, before + 1);
+    }
+    ck_drop(c);
+}
+
+/* Threads that a commit made and the loop has not heard of yet: a listing passes over them. */
+static void
+test_unpublished_threads(void **state)
+{
+    (void)state;
+    some_threads();
+    const char *names[] = {"bravo", "charlie", "zz"};
+    struct ck_client *root = ck_connect(&k, "!root");
+    for (int i = 0; i < 3; i++)
+    {
+        struct sb_record r = ck_record(&k, SB_RECORD_CREATE_THREAD, names[i], "root");
+        const struct sb_record *one = &r;
+        struct sb_result res;
+        assert_int_equal(sb_apply(k.applier, k.store, &one, &res, 1), 0);
+        assert_int_equal(res.err, 0);
+    }
+    for (int tiny = 0; tiny < 2; tiny++)
+    {
+        tiny_slices(tiny != 0);
+        assert_string_equal(THREADS(root, 50), "[alpha beta mid omega open zeta]");
+        assert_string_equal(THREADS(root, 2), "[alpha beta] [mid omega] [open zeta]");
+        assert_string_equal(THREADS(alice, 50), "[zeta alpha beta omega]");
+    }
+    tiny_slices(false);
+    k.store->ops->publish(k.store);
+    assert_string_equal(THREADS(root, 50), "[alpha beta bravo charlie mid omega open zeta zz]");
+    ck_drop(root);
+}
+
+/* More rows than a step's budget that no reader sees yet: the newest of those that it does. */
+static void
+test_newest_below_unpublished_rows(void **state)
+{
+    (void)state;
+    ck_thread(&k, "t", SB_HISTORY_ALL, SB_ACCESS_MEMBERS);
+    ck_member(&k, "t", "alice", SB_ROLE_READER);
+    ck_post(&k, "t", "bob", "seen");
+    for (int i = 0; i < 600; i++)
+    {
+        struct sb_record r = ck_record(&k, SB_RECORD_POST, "t", "bob");
+        const struct sb_record *one = &r;
+        struct sb_result res;
+        r.post.message.by = r.user;
+        r.post.message.text = SB_LIT("not yet");
+        assert_int_equal(sb_apply(k.applier, k.store, &one, &res, 1), 0);
+        assert_int_equal(res.err, 0);
+    }
+    json_t *newest = json_object_get(item(alice, 0), "newest");
+    assert_non_null(newest);
+    assert_string_equal(json_string_value(json_object_get(newest, "text")), "seen");
+    assert_int_equal(ck_uint(item(alice, 0), "unread"), 1);
+    k.store->ops->publish(k.store);
+}
+
 int
 main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         T(test_threads_of_a_member),
+        T(test_damage_is_counted),
         T(test_threads_of_a_service),
         T(test_unread_and_newest),
         T(test_unread_since_join),
@@ -343,6 +417,8 @@ main(void)
         T(test_threads_cursor_is_bound),
         T(test_members),
         T(test_many_removed_members),
+        T(test_unpublished_threads),
+        T(test_newest_below_unpublished_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

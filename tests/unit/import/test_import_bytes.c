@@ -5,8 +5,10 @@
 #include <stdlib.h>
 
 #include "import/json.h"
+#include "import/pieces.h"
 #include "import/lines.h"
 #include "import/utf8.h"
+#include "protocol/utf8.h"
 
 static void
 utf8_is_told_from_bytes(void **state)
@@ -36,11 +38,21 @@ utf8_is_told_from_bytes(void **state)
         struct sb_buf out;
         struct sb_bytes in = sb_bytes_str(cases[i].in);
         sb_buf_init(&out, 100);
-        assert_int_equal(sb_import_utf8_prefix(in), cases[i].prefix);
+        assert_int_equal(sb_utf8_prefix(in), cases[i].prefix);
         assert_int_equal(sb_import_utf8_repair(&out, in), 0);
         assert_true(sb_bytes_eq(sb_buf_view(&out), sb_bytes_str(cases[i].repaired)));
         sb_buf_finish(&out);
     }
+}
+
+/* By RFC 3629, section 3, from the lengths alone. */
+static uint32_t
+decoded(const uint8_t *p, size_t n)
+{
+    uint32_t c = n == 1 ? p[0] : p[0] & 0x7fU >> n;
+    for (size_t i = 1; i < n; i++)
+        c = c << 6 | (p[i] & 0x3fU);
+    return c;
 }
 
 static void
@@ -50,13 +62,12 @@ every_code_point_goes_there_and_back(void **state)
     for (uint32_t c = 0; c <= 0x10ffff; c++)
     {
         uint8_t bytes[4];
-        uint32_t back = 0;
         if (c >= 0xd800 && c <= 0xdfff)
             continue;
         size_t n = sb_import_utf8_encode(c, bytes);
-        assert_int_equal(sb_import_utf8_decode(sb_bytes(bytes, n), &back), n);
-        assert_int_equal(back, c);
-        assert_int_equal(sb_import_utf8_decode(sb_bytes(bytes, n - 1), &back), 0);
+        assert_true(sb_utf8_valid(sb_bytes(bytes, n)));
+        assert_int_equal(sb_utf8_prefix(sb_bytes(bytes, n - 1)), 0);
+        assert_int_equal(decoded(bytes, n), c);
     }
 }
 
@@ -195,6 +206,97 @@ json_too_large_is_passed_over(void **state)
     assert_string_equal(t.out, "1;?;2;?;3;");
 }
 
+struct parts
+{
+    char text[4096];
+    size_t n, taken, too_long;
+};
+
+static int
+take_part(void *ctx, struct sb_bytes part, bool too_long)
+{
+    struct parts *p = ctx;
+    assert_true(p->n + part.len < sizeof(p->text));
+    memcpy(p->text + p->n, part.data, part.len);
+    p->n += part.len;
+    p->text[p->n] = '\0';
+    p->taken++;
+    p->too_long += too_long;
+    return 0;
+}
+
+/* A lexer that reads an unfinished string again with each piece gets it once, whole. */
+static void
+strings_are_passed_on_whole(void **state)
+{
+    static const char text[] = "[1,\"a\\\\\",{\"k\\\"\":\"\"},\"\\u00e9 [\",-2.5e+3]";
+    struct sb_pieces p;
+    (void)state;
+    sb_pieces_init(&p, 64);
+    for (size_t step = 1; step <= sizeof(text); step++)
+    {
+        struct parts got = {.n = 0};
+        sb_pieces_restart(&p);
+        for (size_t at = 0; at < strlen(text); at += step)
+        {
+            size_t len = strlen(text) - at < step ? strlen(text) - at : step;
+            assert_int_equal(sb_pieces_feed(&p, sb_bytes(text + at, len), take_part, &got), 0);
+        }
+        assert_false(p.in_string);
+        assert_string_equal(got.text, text);
+        assert_int_equal(got.too_long, 0);
+    }
+    struct parts got = {.n = 0};
+    sb_pieces_restart(&p);
+    for (const char *c = "[\"0123456789\"]"; *c != '\0'; c++)
+        assert_int_equal(sb_pieces_feed(&p, sb_bytes(c, 1), take_part, &got), 0);
+    assert_int_equal(got.taken, 3);
+    sb_pieces_finish(&p);
+}
+
+/* A string without an end, as a small archive can hold it: neither kept nor passed on. */
+static void
+long_tokens_are_bounded(void **state)
+{
+    static char block[65536];
+    struct told t = {0};
+    struct parts got = {.n = 0};
+    struct sb_pieces p;
+    (void)state;
+    memset(block, 'x', sizeof(block));
+    sb_pieces_init(&p, 1024);
+    assert_int_equal(sb_pieces_feed(&p, SB_LIT("[\"\\\""), take_part, &got), 0);
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(sb_pieces_feed(&p, sb_bytes(block, sizeof(block)), take_part, &got), 0);
+    assert_true(p.held.cap <= 1024);
+    assert_int_equal(sb_pieces_feed(&p, SB_LIT("\",\"y\"]"), take_part, &got), 0);
+    assert_string_equal(got.text, "[\"\",\"y\"]");
+    assert_int_equal(got.too_long, 1);
+    memset(block, '7', sizeof(block));
+    sb_pieces_restart(&p);
+    assert_int_equal(sb_pieces_feed(&p, sb_bytes(block, 4000), take_part, &(struct parts){.n = 0}),
+                     0);
+    assert_int_equal(sb_pieces_feed(&p, sb_bytes(block, sizeof(block)), take_part, &got),
+                     SB_ERR_BAD_REQUEST);
+    sb_pieces_finish(&p);
+
+    /* The value that it is in is passed over, as a value or as a key; the stream goes on. */
+    struct sb_json_reader *r = sb_json_create(SB_JSON_ELEMENTS, 65536, on_value, &t);
+    assert_int_equal(sb_json_feed(r, SB_LIT("[{\"a\":1},{\"b\":[{\"")), 0);
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(sb_json_feed(r, sb_bytes(block, sizeof(block))), 0);
+    assert_int_equal(sb_json_feed(r, SB_LIT("\":0}]},{\"a\":2},\"")), 0);
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(sb_json_feed(r, sb_bytes(block, sizeof(block))), 0);
+    assert_int_equal(sb_json_feed(r, SB_LIT("\",{\"a\":3}]")), 0);
+    assert_int_equal(sb_json_end(r), 0);
+    assert_string_equal(t.out, "1;?;2;?;3;");
+    assert_int_equal(sb_json_restart(r), 0);
+    assert_int_equal(sb_json_feed(r, SB_LIT("[\"open]")), 0);
+    assert_int_equal(sb_json_end(r), SB_ERR_BAD_REQUEST);
+    sb_json_destroy(r);
+}
+
 int
 main(void)
 {
@@ -207,6 +309,8 @@ main(void)
         cmocka_unit_test(json_at_every_border),
         cmocka_unit_test(json_of_another_shape_is_refused),
         cmocka_unit_test(json_too_large_is_passed_over),
+        cmocka_unit_test(strings_are_passed_on_whole),
+        cmocka_unit_test(long_tokens_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, remove_work);
 }

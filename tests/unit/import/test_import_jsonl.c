@@ -89,19 +89,21 @@ a_missing_file_is_told(void **state)
 static void
 meta_is_packed(void **state)
 {
-    static const uint8_t want[] = {0x85, 0xa1, 'a',  0xe1, 0xa1, 'b',  0x92, 0xc3, 0xc0,
-                                   0xa1, 'c',  0xcb, 0x3f, 0xf8, 0,    0,    0,    0,
-                                   0,    0,    0xa1, 'd',  0xcb, 0x43, 0x40, 0,    0,
-                                   0,    0,    0,    0,    0xa1, 'e',  0xcd, 0x01, 0x2c};
+    static const uint8_t want[] = {
+        0x88, 0xa1, 'a',  0xe1, 0xa1, 'b',  0x92, 0xc3, 0xc0, 0xa1, 'c',  0xcb, 0x3f, 0xf8,
+        0,    0,    0,    0,    0,    0,    0xa1, 'd',  0xcb, 0x43, 0x40, 0,    0,    0,
+        0,    0,    0,    0xa1, 'e',  0xcd, 0x01, 0x2c, 0xa1, 'f',  0xd0, 0xdf, 0xa1, 'g',
+        0xd1, 0x80, 0x00, 0xa1, 'h',  0xd3, 0xff, 0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff};
     (void)state;
     struct capture *c = capture_path(
         "jsonl",
-        write_text("meta.jsonl",
-                   LINE("1", ",\"meta\":{\"a\":1,\"a\":-31,\"b\":[true,null],\"c\":1.5,"
-                             "\"d\":9007199254740992,\"e\":300}") LINE("2", ",\"meta\":[1]")
-                       LINE("3", ",\"meta\":{}")
-                           LINE("4", ",\"meta\":{\"a\":[[[[[[[[[[[[1]]]]]]]]]]]]}")
-                               LINE("5", ",\"meta\":{\"a\":[[[[[[[[[[[1]]]]]]]]]]]}")),
+        write_text(
+            "meta.jsonl",
+            LINE("1", ",\"meta\":{\"a\":1,\"a\":-31,\"b\":[true,null],\"c\":1.5,"
+                      "\"d\":9007199254740992,\"e\":300,\"f\":-33,\"g\":-32768,\"h\":-2147483649}")
+                LINE("2", ",\"meta\":[1]") LINE("3", ",\"meta\":{}")
+                    LINE("4", ",\"meta\":{\"a\":[[[[[[[[[[[[1]]]]]]]]]]]]}")
+                        LINE("5", ",\"meta\":{\"a\":[[[[[[[[[[[1]]]]]]]]]]]}")),
         NULL);
     assert_int_equal(c->n, 5);
     assert_int_equal(c->rows[0].meta_len, sizeof(want));

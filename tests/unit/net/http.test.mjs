@@ -69,6 +69,34 @@ test('a download may take longer than a handshake', async () => {
   assert.equal((await quick.stop()).code, 0)
 })
 
+test('a body that drips has the time of a head, wanted or not', async () => {
+  const quick = await Server.start(`web=${web}`, 'demo=1', 'handshake=300')
+  const wanted = `Origin: http://127.0.0.1:${quick.port}\r\nContent-Type: application/json\r\n`
+  const heads = []
+  for (const [method, url] of [['POST', '/demo/token'], ['POST', '/healthz'], ['GET', '/healthz'], ['GET', '/index.html'], ['PATCH', '/x']]) {
+    heads.push(`${method} ${url} HTTP/1.1\r\nHost: 127.0.0.1:${quick.port}\r\n${wanted}Content-Length: 1000\r\n\r\n`)
+  }
+  heads.push(`POST /demo/token HTTP/1.1\r\nHost: 127.0.0.1:${quick.port}\r\n${wanted}Transfer-Encoding: chunked\r\n\r\n`)
+  // On a connection that was used before, too.
+  heads.push(`GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n${heads[0]}`)
+  await Promise.all(heads.map(async (head) => {
+    const r = await Raw.connect(quick.port)
+    r.write(head)
+    const drip = setInterval(() => r.write(' '), 40)
+    await r.end()
+    clearInterval(drip)
+  }))
+  // Within the time a body in pieces is as good as one in one, and the connection goes on.
+  const r = await Raw.connect(quick.port)
+  await r.flush(`POST /demo/token HTTP/1.1\r\nHost: 127.0.0.1:${quick.port}\r\n${wanted}Content-Length: 17\r\n\r\n{"user": `)
+  r.write('"alice"}')
+  assert.equal((await r.response()).status, 200)
+  r.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
+  assert.equal((await r.response()).status, 200)
+  r.destroy()
+  assert.equal((await quick.stop()).code, 0)
+})
+
 test('no file outside the directory', async () => {
   for (const url of ['/../secret.txt', '/..%2fsecret.txt', '/%2e%2e/secret.txt', '/sub/../../secret.txt', '/sub/%2e%2e/%2e%2e/secret.txt', '//secret.txt', '/....//secret.txt', '/%2e%2e%5csecret.txt', `/${dir}/secret.txt`, '/index.html%00.txt']) {
     const a = await get(server, url)
