@@ -65,13 +65,20 @@ sb_apply_find(struct sb_apply *x, const struct sb_record *r, struct sb_thread *t
 {
     struct sb_member m;
     int rc = x->ops->thread_find(x->txn, r->tenant, r->thread, thread);
-    if (rc != 0)
-        return rc == SB_ERR_NOT_FOUND ? SB_ERR_FORBIDDEN : rc;
+    if (rc != 0 && rc != SB_ERR_NOT_FOUND)
+        return rc;
+    bool missing = rc == SB_ERR_NOT_FOUND;
+    if (missing)
+    {
+        (void)x->ops->thread_get(x->txn, SB_THREAD_STAND_IN, thread);
+        *thread = (struct sb_thread){.access = SB_ACCESS_MEMBERS};
+    }
     sb_apply_hold(x, thread);
     rc = x->ops->member_get(x->txn, thread->id, r->user, &m);
     if (rc != 0 && rc != SB_ERR_NOT_FOUND)
         return rc;
-    return sb_authz_thread(r->service, thread, rc == 0 ? &m : NULL, access);
+    int allowed = sb_authz_thread(r->service, thread, rc == 0 ? &m : NULL, access);
+    return missing ? SB_ERR_FORBIDDEN : allowed;
 }
 
 int

@@ -34,6 +34,12 @@ struct sb_access
 int sb_authz_thread(bool service, const struct sb_thread *thread, const struct sb_member *member,
                     struct sb_access *out);
 
+/*
+ * A missing thread is answered like a closed one, and costs the same: where none is found,
+ * this one is read in its place. The first thread: what it says is not used.
+ */
+#define SB_THREAD_STAND_IN 1
+
 /* Whether the row at `pos` may be read. */
 static inline bool
 sb_authz_row(const struct sb_access *a, struct sb_pos pos)

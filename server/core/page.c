@@ -64,9 +64,12 @@ sb_page_start_around_seq(struct sb_page *p, struct sb_txn *txn, uint64_t seq)
     struct sb_row row;
     start_state(p);
     int rc = ops->seq_find(txn, p->thread, seq, &pos);
+    /* Before the row is read: a hidden one costs what a missing one does. */
+    if (rc == 0 && !sb_authz_row(&p->access, pos))
+        rc = SB_ERR_NOT_FOUND;
     if (rc == 0)
         rc = ops->row_get(txn, p->thread, pos, p->version, &row);
-    if (rc == 0 && (!sb_authz_row(&p->access, pos) || !sb_filter_matches(&p->filter, &row)))
+    if (rc == 0 && !sb_filter_matches(&p->filter, &row))
         rc = SB_ERR_NOT_FOUND;
     if (rc == SB_ERR_NOT_FOUND)
     {

@@ -274,9 +274,13 @@ sb_find_thread(struct sb_step *st, struct sb_txn *txn, struct sb_bytes name,
     if (rc != 0 && rc != SB_ERR_NOT_FOUND)
         return rc;
     bool missing = rc == SB_ERR_NOT_FOUND;
+    /* A missing thread is read and looked up for a member like any other: same work, same
+     * answer. */
     if (missing)
+    {
+        (void)ops->thread_get(txn, SB_THREAD_STAND_IN, thread);
         *thread = (struct sb_thread){.access = SB_ACCESS_MEMBERS};
-    /* A missing thread is looked up for a member like any other: same work, same answer. */
+    }
     rc = ops->member_get(txn, thread->id, user, &member);
     if (rc != 0 && rc != SB_ERR_NOT_FOUND)
         return rc;

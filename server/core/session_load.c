@@ -28,12 +28,13 @@ named_position(const struct sb_page *p, struct sb_txn *txn, uint64_t seq, struct
     struct sb_pos pos;
     struct sb_row row;
     int rc = ops->seq_find(txn, p->thread, seq, &pos);
+    /* Before the row is read: a hidden one costs what a missing one does. */
+    if (rc == 0 && !sb_authz_row(&p->access, pos))
+        rc = SB_ERR_NOT_FOUND;
     if (rc == 0)
         rc = ops->row_get(txn, p->thread, pos, p->version, &row);
     if (rc == SB_ERR_CORRUPT)
         rc = 0; /* its place is known all the same: the way around a damaged row */
-    if (rc == 0 && !sb_authz_row(&p->access, pos))
-        rc = SB_ERR_NOT_FOUND;
     if (rc == 0)
         *out = pos;
     return rc;

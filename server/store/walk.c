@@ -11,17 +11,22 @@ sb_store_seq_find(struct sb_txn *txn, uint64_t thread, uint64_t seq, struct sb_p
 {
     struct sb_store_txn *t = (struct sb_store_txn *)txn;
     struct sb_store_inner *s = sb_inner(txn);
-    if (t->write && sb_tail_find_seq(&s->pending, thread, seq, out))
-        return 0;
-    if ((!t->write || !s->tail_derived) && sb_tail_find_seq(&s->tail, thread, seq, out))
-        return 0;
+    bool waits = t->write && sb_tail_find_seq(&s->pending, thread, seq, out);
+    if (!waits && (!t->write || !s->tail_derived))
+        waits = sb_tail_find_seq(&s->tail, thread, seq, out);
+    /* The table is asked and an entry verified, whether the row waits, is there or is not: the
+     * work does not tell whether it exists. */
+    static const uint8_t nothing[SB_SEQ_LEN];
     struct sb_key key;
-    struct sb_bytes value;
+    struct sb_bytes value = sb_bytes(nothing, sizeof(nothing));
     uint64_t at = 0;
     sb_key_seq(&key, thread, seq);
     int rc = sb_kv_get(t->kv, SB_TABLE_BY_SEQ, &key, &value);
+    int damaged = sb_seq_decode(sb_key_view(&key), value, &at);
+    if (waits)
+        return 0;
     if (rc == 0)
-        rc = sb_seq_decode(sb_key_view(&key), value, &at);
+        rc = damaged;
     if (rc == 0)
         *out = (struct sb_pos){at, seq};
     return rc;
