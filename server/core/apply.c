@@ -70,7 +70,9 @@ sb_apply_find(struct sb_apply *x, const struct sb_record *r, struct sb_thread *t
     bool missing = rc == SB_ERR_NOT_FOUND;
     if (missing)
     {
-        (void)x->ops->thread_get(x->txn, SB_THREAD_STAND_IN, thread);
+        rc = x->ops->thread_get(x->txn, SB_THREAD_STAND_IN, thread);
+        if (!sb_authz_stood_in(rc))
+            return rc;
         *thread = (struct sb_thread){.access = SB_ACCESS_MEMBERS};
     }
     sb_apply_hold(x, thread);

@@ -36,9 +36,16 @@ int sb_authz_thread(bool service, const struct sb_thread *thread, const struct s
 
 /*
  * A missing thread is answered like a closed one, and costs the same: where none is found,
- * this one is read in its place. The first thread: what it says is not used.
+ * this one is read in its place. The first thread: what it says, or that it is damaged, is
+ * not used.
  */
 #define SB_THREAD_STAND_IN 1
+
+static inline bool
+sb_authz_stood_in(int rc)
+{
+    return rc == 0 || rc == SB_ERR_NOT_FOUND || rc == SB_ERR_CORRUPT;
+}
 
 /* Whether the row at `pos` may be read. */
 static inline bool

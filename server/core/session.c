@@ -278,7 +278,9 @@ sb_find_thread(struct sb_step *st, struct sb_txn *txn, struct sb_bytes name,
      * answer. */
     if (missing)
     {
-        (void)ops->thread_get(txn, SB_THREAD_STAND_IN, thread);
+        rc = ops->thread_get(txn, SB_THREAD_STAND_IN, thread);
+        if (!sb_authz_stood_in(rc))
+            return rc;
         *thread = (struct sb_thread){.access = SB_ACCESS_MEMBERS};
     }
     rc = ops->member_get(txn, thread->id, user, &member);

@@ -23,6 +23,8 @@ sb_store_seq_find(struct sb_txn *txn, uint64_t thread, uint64_t seq, struct sb_p
     sb_key_seq(&key, thread, seq);
     int rc = sb_kv_get(t->kv, SB_TABLE_BY_SEQ, &key, &value);
     int damaged = sb_seq_decode(sb_key_view(&key), value, &at);
+    if (rc != 0 && rc != SB_ERR_NOT_FOUND)
+        return rc;
     if (waits)
         return 0;
     if (rc == 0)

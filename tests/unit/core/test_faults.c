@@ -357,6 +357,55 @@ test_hello(void **state)
     }
 }
 
+/* ---- refusals ---- */
+
+/* A refusal stays the same refusal, or says that the trouble is ours: never another one. */
+static void
+test_refusals(void **state)
+{
+    (void)state;
+    static const struct
+    {
+        const char *request, *code;
+    } cases[] = {
+        {"{'op':'load_older','thread':'none'}", "forbidden"},
+        {"{'op':'load_older','thread':'closed'}", "forbidden"},
+        {"{'op':'members','thread':'none'}", "forbidden"},
+        {"{'op':'post','thread':'none','text':'x'}", "forbidden"},
+        {"{'op':'post','thread':'closed','text':'x'}", "forbidden"},
+        {"{'op':'load_older','thread':'t','before':99}", "not_found"},
+        {"{'op':'post','thread':'t','text':'x','reply_to':99}", "not_found"},
+        {"{'op':'load_older','thread':'t','cursor':{'$bin':''}}", "invalid_cursor"},
+        {"{'op':'threads','cursor':{'$bin':'01'}}", "invalid_cursor"},
+        {"{'op':'set_member','thread':'t','user':'x','role':'reader'}", "forbidden"},
+        {"{'op':'create_thread','thread':'t'}", "forbidden"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        for (int fault = 0; fault < N_FAULTS; fault++)
+        {
+            world(1024);
+            ck_thread(&k, "closed", SB_HISTORY_ALL, SB_ACCESS_MEMBERS);
+            struct ck_client *c = ck_connect(&k, "bob");
+            json_t *before = all_content();
+            bool hit = true;
+            for (uint64_t n = 1; hit && c->closed == 0; n++)
+            {
+                arm((enum fault)fault, n);
+                json_t *r = ck_ask(c, "%s", cases[i].request);
+                hit = disarm((enum fault)fault);
+                if (r == NULL)
+                    assert_true(hit && c->closed != 0);
+                else if (strcmp(ck_error(r), cases[i].code) != 0 && !(hit && is_ours(ck_error(r))))
+                    fail_msg("%s: %s, fault %d", cases[i].request, ck_error(r), fault);
+            }
+            compare(before, true, cases[i].request);
+            json_decref(before);
+            ck_drop(c);
+            check_store();
+            ck_close(&k);
+        }
+}
+
 /* ---- records of an import ---- */
 
 static void
@@ -463,9 +512,8 @@ main(void)
 {
     ck_gate = alloc_fault_gate;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_operations),
-        cmocka_unit_test(test_hello),
-        cmocka_unit_test(test_import),
+        cmocka_unit_test(test_operations), cmocka_unit_test(test_hello),
+        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_import),
         cmocka_unit_test(test_creation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
