@@ -149,6 +149,7 @@ tell_outcome(const struct sb_importer *im, const struct sb_import_counts *counts
     tell(im->unreadable, "could not be read");
     tell(im->refused, "refused by the store's rules");
     tell(counts->cut, "texts longer than import-text-max, cut with a mark");
+    tell(counts->repaired, "names and texts that had to be mended");
     tell(im->parentless, "replies to a message that is not there, taken without their link");
     if (im->report != NULL)
         (void)fprintf(stderr, "each message left out, and why: %s\n", im->report_path);

@@ -202,7 +202,7 @@ sb_listen_open(struct sb_server *s, char *why)
     s->listen_fd = bind_host(&s->settings, why);
     if (s->listen_fd < 0)
         return SB_ERR_IO;
-    struct sockaddr_storage name;
+    struct sockaddr_storage name = {0};
     socklen_t len = sizeof(name);
     if (getsockname(s->listen_fd, (struct sockaddr *)&name, &len) != 0)
     {
