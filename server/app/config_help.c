@@ -1,6 +1,8 @@
 /* config_help.c - what users read of the table: --help, --check-config, the manual's list. */
 #include "app/config.h"
 
+#include <string.h>
+
 static const char *
 placeholder(enum sb_config_type type)
 {
@@ -76,6 +78,7 @@ sb_config_print(FILE *out, const struct sb_config *c, unsigned commands)
         if ((key->commands & commands) == 0)
             continue;
         sb_config_show(c, key, value, sizeof(value));
-        (void)fprintf(out, "%s = %-24s # %s\n", key->name, value, sources[c->source[i]]);
+        int width = 52 - (int)strlen(key->name);
+        (void)fprintf(out, "%s = %-*s # %s\n", key->name, width, value, sources[c->source[i]]);
     }
 }
