@@ -82,10 +82,43 @@ fit_descriptors(struct sb_config *c)
     c->max_connections = fit;
 }
 
+/* An origin as browsers send it: scheme://host[:port], lower case, no path, no default port. */
+static bool
+is_origin(const char *o)
+{
+    const char *rest = strncmp(o, "https://", 8) == 0  ? o + 8
+                       : strncmp(o, "http://", 7) == 0 ? o + 7
+                                                       : NULL;
+    if (rest == NULL || *rest == '\0')
+        return false;
+    for (const char *p = rest; *p != '\0'; p++)
+        if (*p == '/' || *p == '*' || *p == ' ' || (*p >= 'A' && *p <= 'Z'))
+            return false;
+    const char *standard = rest == o + 8 ? ":443" : ":80";
+    size_t n = strlen(rest), m = strlen(standard);
+    return n <= m || strcmp(rest + n - m, standard) != 0;
+}
+
+/* One that no browser sends would be refused for ever without a word. */
+static int
+check_origins(const struct sb_config *c)
+{
+    for (size_t i = 0; c->origins != NULL && c->origins[i] != NULL; i++)
+        if (!is_origin(c->origins[i]))
+            return sb_complain(SB_EXIT_USAGE,
+                               "origins: \"%.100s\" is not one: scheme://host[:port], lower case, "
+                               "without a path or the scheme's own port",
+                               c->origins[i]);
+    return 0;
+}
+
 static int
 run(struct sb_config *c, const struct sb_listen *listen)
 {
     char why[SB_WHY] = "", url[320];
+    int bad = check_origins(c);
+    if (bad != 0)
+        return bad;
     struct sb_serve *s;
     (void)signal(SIGPIPE, SIG_IGN);
     fit_descriptors(c);

@@ -11,7 +11,10 @@ static const struct sb_import_format formats[] = {
      "JSON Lines, one message per line: {thread, at (Unix ms), by, text, id, kind?,\n"
      "             edited_at?, deleted?, reply_to_id?, mentions?, attachments?, reactions?, meta?}",
      sb_import_jsonl},
-    {"slack", "a Slack export: the zip or its unpacked folder", sb_import_slack},
+    {"slack",
+     "a Slack export: the zip or its unpacked folder; channels only, no direct\n"
+     "             conversations",
+     sb_import_slack},
     {"irc", "IRC logs: ZNC folders (#chan/YYYY-MM-DD.log) or dated *.raw.txt archives",
      sb_import_irc},
 };

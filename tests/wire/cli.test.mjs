@@ -81,6 +81,16 @@ scenario('contract, config: a key as flag, file and environment variable; flags 
   assert.match(wrong.stderr, /page-bytes|PAGE_BYTES/);
 });
 
+scenario('contract, origins: one that no browser sends is exit 2 at start, and leaves no directory', async (s) => {
+  const dir = path.join(s.dir(), 'data');
+  for (const origin of ['chat.example', 'https://chat.example/', 'https://Chat.example', 'https://chat.example:443', 'http://chat.example:80', '*', 'null', 'https://']) {
+    const result = await run(['serve', '--data', dir, '--listen', '127.0.0.1:0', '--origins', origin], { timeout: 15_000 });
+    assert.equal(result.code, 2, `${origin}: ${result.stderr}`);
+    assert.match(result.stderr, /origins/);
+  }
+  assert.equal(fs.existsSync(dir), false);
+});
+
 scenario('contract, program: an address in use is exit 1 with a clear text', async (s) => {
   const server = await s.server();
   const result = await run(['serve', '--data', s.dir(), '--listen', `127.0.0.1:${server.port}`], { timeout: 15_000 });
