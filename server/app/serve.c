@@ -337,6 +337,9 @@ sb_serve_open(const struct sb_config *c, const struct sb_listen *listen, struct 
               char *why)
 {
     struct sb_serve *s = calloc(1, sizeof(*s));
+    /* Each cursor draws its handle: from libsodium's generator in the process, seeded by the
+     * system's, and not by a system call each. */
+    (void)randombytes_set_implementation(&randombytes_internal_implementation);
     if (s == NULL || sodium_init() < 0)
     {
         free(s);
