@@ -2,41 +2,16 @@
 #include "app/program_metrics.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
 
-static void put(struct sb_buf *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void
-put(struct sb_buf *out, const char *format, ...)
-{
-    char line[256];
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(line, sizeof(line), format, args);
-    va_end(args);
-    if (n > 0 && (size_t)n < sizeof(line))
-        (void)sb_buf_append(out, sb_bytes(line, (size_t)n)); /* full: the rest is left out */
-}
-
-static void
-head(struct sb_buf *out, const char *name, const char *type, const char *help)
-{
-    put(out, "# HELP scrollback_%s %s\n# TYPE scrollback_%s %s\n", name, help, name, type);
-}
-
-static void
-one(struct sb_buf *out, const char *name, const char *type, const char *help, uint64_t value)
-{
-    head(out, name, type, help);
-    put(out, "scrollback_%s %" PRIu64 "\n", name, value);
-}
+#include "base/text.h"
 
 static void
 seconds(struct sb_buf *out, const char *name, uint64_t us)
 {
-    put(out, "scrollback_%s %" PRIu64 ".%06" PRIu64 "\n", name, us / 1000000, us % 1000000);
+    (void)sb_text_put(out, "scrollback_%s %" PRIu64 ".%06" PRIu64 "\n", name, us / 1000000,
+                      us % 1000000);
 }
 
 static void
@@ -44,12 +19,13 @@ write_store(struct sb_store *store, struct sb_buf *out)
 {
     struct sb_store_stats s;
     store->ops->stats(store, &s);
-    one(out, "store_version", "counter", "last version that readers see", s.published);
-    one(out, "store_horizon", "counter", "snapshots below it are gone", s.horizon);
-    one(out, "store_bytes_used", "gauge", "bytes in use", s.bytes_used);
-    one(out, "store_bytes_quota", "gauge", "bytes past which writes are refused", s.bytes_quota);
-    one(out, "store_rows_behind", "gauge", "rows whose derived entries are not written yet",
-        s.behind);
+    sb_metric(out, "store_version", "counter", "last version that readers see", s.published);
+    sb_metric(out, "store_horizon", "counter", "snapshots below it are gone", s.horizon);
+    sb_metric(out, "store_bytes_used", "gauge", "bytes in use", s.bytes_used);
+    sb_metric(out, "store_bytes_quota", "gauge", "bytes past which writes are refused",
+              s.bytes_quota);
+    sb_metric(out, "store_rows_behind", "gauge", "rows whose derived entries are not written yet",
+              s.behind);
 }
 
 static void
@@ -64,21 +40,23 @@ write_log(const struct sb_change_log *log, struct sb_buf *out)
     struct sb_change_log_stats s;
     uint64_t sum = 0;
     sb_change_log_stats(log, &s);
-    one(out, "changes_total", "counter", "changes decided, refused ones included", s.records);
-    one(out, "changes_overloaded_total", "counter", "changes that the queue did not take",
-        s.refused);
-    one(out, "changes_waiting", "gauge", "changes that wait for a commit", s.waiting);
-    one(out, "changes_waiting_bytes", "gauge", "bytes of them", s.waiting_bytes);
-    one(out, "batches_failed_total", "counter", "batches of which nothing was stored",
-        s.failed_batches);
-    head(out, "commit_seconds", "histogram", "time to apply and commit a batch of changes");
+    sb_metric(out, "changes_total", "counter", "changes decided, refused ones included", s.records);
+    sb_metric(out, "changes_overloaded_total", "counter", "changes that the queue did not take",
+              s.refused);
+    sb_metric(out, "changes_waiting", "gauge", "changes that wait for a commit", s.waiting);
+    sb_metric(out, "changes_waiting_bytes", "gauge", "bytes of them", s.waiting_bytes);
+    sb_metric(out, "batches_failed_total", "counter", "batches of which nothing was stored",
+              s.failed_batches);
+    sb_metric_head(out, "commit_seconds", "histogram",
+                   "time to apply and commit a batch of changes");
     for (size_t i = 0; i < SB_COMMIT_BUCKET_COUNT; i++)
     {
         sum += s.commits[i];
-        put(out, "scrollback_commit_seconds_bucket{le=\"%s\"} %" PRIu64 "\n", bounds[i], sum);
+        (void)sb_text_put(out, "scrollback_commit_seconds_bucket{le=\"%s\"} %" PRIu64 "\n",
+                          bounds[i], sum);
     }
     seconds(out, "commit_seconds_sum", s.commit_us);
-    put(out, "scrollback_commit_seconds_count %" PRIu64 "\n", s.batches);
+    (void)sb_text_put(out, "scrollback_commit_seconds_count %" PRIu64 "\n", s.batches);
 }
 
 /* The second number of statm: resident pages. */
@@ -100,11 +78,11 @@ sb_program_metrics_write(const struct sb_program_metrics *m, struct sb_buf *out)
 {
     write_store(m->store, out);
     write_log(m->log, out);
-    one(out, "keys", "gauge", "keys that are taken", m->keys);
-    one(out, "resident_bytes", "gauge", "memory of the process, mapped store included",
-        resident_bytes());
-    head(out, "uptime_seconds", "gauge", "since the start");
+    sb_metric(out, "keys", "gauge", "keys that are taken", m->keys);
+    sb_metric(out, "resident_bytes", "gauge", "memory of the process, mapped store included",
+              resident_bytes());
+    sb_metric_head(out, "uptime_seconds", "gauge", "since the start");
     seconds(out, "uptime_seconds", m->uptime_us);
-    head(out, "build_info", "gauge", "the program's version");
-    put(out, "scrollback_build_info{version=\"%s\"} 1\n", SB_VERSION);
+    sb_metric_head(out, "build_info", "gauge", "the program's version");
+    (void)sb_text_put(out, "scrollback_build_info{version=\"%s\"} 1\n", SB_VERSION);
 }

@@ -7,9 +7,10 @@
 #include "net/internal.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <strings.h>
+
+#include "base/text.h"
 
 #define BEARER "Bearer "
 #define BEARER_LEN 7
@@ -27,33 +28,21 @@ sb_debug_allowed(struct sb_conn *c)
     return s->hooks.is_service(s->hooks.ctx, sb_bytes(value + BEARER_LEN, (size_t)n - BEARER_LEN));
 }
 
-static int put(struct sb_buf *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static int
-put(struct sb_buf *out, const char *format, ...)
-{
-    char text[160];
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    return sb_buf_append(out, sb_bytes(text, (size_t)n));
-}
-
 int
 sb_debug_refusals(const struct sb_telemetry *t, struct sb_buf *out)
 {
-    int rc = put(out, "{\"counts\":{");
+    int rc = sb_text_put(out, "{\"counts\":{");
     for (int i = 0; rc == 0 && i < SB_REFUSAL_COUNT; i++)
-        rc = put(out, "%s\"%s\":%" PRIu64, i == 0 ? "" : ",", sb_refusal_names[i], t->refusals[i]);
+        rc = sb_text_put(out, "%s\"%s\":%" PRIu64, i == 0 ? "" : ",", sb_refusal_names[i],
+                         t->refusals[i]);
     if (rc == 0)
-        rc = put(out, "},\"last\":[");
+        rc = sb_text_put(out, "},\"last\":[");
     for (uint32_t i = 0; rc == 0 && i < sb_telemetry_kept(t); i++)
     {
         const struct sb_refusal_note *note = sb_telemetry_note(t, i);
-        rc =
-            put(out, "%s{\"time\":%" PRIu64 ",\"cause\":\"%s\",\"op\":\"%s\"}", i == 0 ? "" : ",\n",
-                note->time_ms, sb_refusal_names[note->cause], sb_op_name(note->op));
+        rc = sb_text_put(out, "%s{\"time\":%" PRIu64 ",\"cause\":\"%s\",\"op\":\"%s\"}",
+                         i == 0 ? "" : ",\n", note->time_ms, sb_refusal_names[note->cause],
+                         sb_op_name(note->op));
     }
-    return rc == 0 ? put(out, "]}\n") : rc;
+    return rc == 0 ? sb_text_put(out, "]}\n") : rc;
 }
