@@ -171,6 +171,9 @@ bind_host(const struct sb_server_settings *set, char *why)
     }
     memcpy(host, from, n);
     host[n] = '\0';
+    /* This machine, whatever a resolver says (RFC 6761): a small root has no /etc/hosts. */
+    if (strcmp(host, "localhost") == 0)
+        snprintf(host, sizeof(host), "127.0.0.1");
     snprintf(port, sizeof(port), "%u", set->port);
     const struct addrinfo hints = {.ai_family = AF_UNSPEC,
                                    .ai_socktype = SOCK_STREAM,
