@@ -84,7 +84,7 @@ test_full_disk(void **state)
     struct sb_store_failure why = {""};
     const struct sb_store_options o = {.dir = dir, .now_ms = 1};
     assert_non_null(mkdtemp(dir));
-    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", "none", MS_REC | MS_PRIVATE, "") != 0 ||
         mount("tmpfs", dir, "tmpfs", 0, SIZE) != 0)
     {
         print_message("skipped: nothing can be mounted here\n");
