@@ -85,7 +85,8 @@ load(const char *path, struct sb_keys *out, char *why)
     /* O_NONBLOCK: a FIFO in its place is refused like a directory, and not waited for. */
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT)
-        return fail(why, SB_ERR_NOT_FOUND, "there is no key file (`serve` makes it at its first start):", path);
+        return fail(why, SB_ERR_NOT_FOUND,
+                    "there is no key file (`serve` makes it at its first start):", path);
     if (fd < 0)
         return fail(why, errno == ELOOP ? SB_ERR_FOREIGN : SB_ERR_IO, "cannot open", path);
     int rc = check_mode(fd, path, why);
