@@ -84,7 +84,7 @@ sb_apply_find(struct sb_apply *x, const struct sb_record *r, struct sb_thread *t
 }
 
 int
-sb_apply_row(struct sb_apply *x, const struct sb_message *m, struct sb_row *row)
+sb_apply_body(struct sb_apply *x, const struct sb_message *m, struct sb_bytes *out)
 {
     struct sb_applier *a = x->applier;
     struct sb_writer w;
@@ -97,14 +97,25 @@ sb_apply_row(struct sb_apply *x, const struct sb_message *m, struct sb_row *row)
     sb_write_message(&w, m);
     if (w.failed)
         return SB_ERR_INTERNAL;
+    *out = sb_bytes(a->body.data, w.len);
+    return 0;
+}
+
+int
+sb_apply_row(struct sb_apply *x, const struct sb_message *m, struct sb_row *row)
+{
+    struct sb_bytes body;
+    int rc = sb_apply_body(x, m, &body);
+    if (rc != 0)
+        return rc;
     *row = (struct sb_row){
         .pos = {m->at, m->seq},
         .created = m->version,
         .changed = m->version,
-        .tags = a->tags,
-        .body = sb_bytes(a->body.data, w.len),
+        .tags = x->applier->tags,
+        .body = body,
     };
-    row->n_tags = sb_tags_of(x->store, m, a->tags, &row->flags);
+    row->n_tags = sb_tags_of(x->store, m, x->applier->tags, &row->flags);
     return 0;
 }
 

@@ -37,10 +37,10 @@ digest_of(struct sb_apply *x, const struct sb_message *m, struct sb_hash *out)
         .attachments = m->attachments,
         .meta = m->meta,
     };
-    struct sb_row row;
-    int rc = sb_apply_row(x, &part, &row);
+    struct sb_bytes body;
+    int rc = sb_apply_body(x, &part, &body);
     if (rc == 0)
-        x->ops->hash(x->store, row.body, out);
+        x->ops->hash(x->store, body, out);
     return rc;
 }
 

@@ -41,6 +41,8 @@ void sb_apply_hold(struct sb_apply *x, struct sb_thread *thread);
 /* The thread, held, and the author's access to it. FORBIDDEN for a missing one, too. */
 int sb_apply_find(struct sb_apply *x, const struct sb_record *r, struct sb_thread *thread,
                   struct sb_access *access);
+/* A message packed into the applier's scratch. */
+int sb_apply_body(struct sb_apply *x, const struct sb_message *m, struct sb_bytes *out);
 /* A message (seq, at, version set) to a row; body and tags are the applier's scratch. */
 int sb_apply_row(struct sb_apply *x, const struct sb_message *m, struct sb_row *row);
 /* Appends to the feed under the record's commit time. */

@@ -19,13 +19,17 @@ threads_digest(const struct sb_step *st)
     return out;
 }
 
-/* How many of the listing fit the page, and their size: newest messages can be large. */
+/*
+ * How many of the listing fit the page, how many of these are still the reader's to see, and
+ * their size: newest messages can be large.
+ */
 static int
 measure(const struct sb_step *st, const struct sb_listing *l, struct sb_txn *txn, uint32_t *fit,
-        size_t *size)
+        uint32_t *listed, size_t *size)
 {
     *size = 256;
     *fit = 0;
+    *listed = 0;
     while (*fit < l->n)
     {
         struct sb_listed t;
@@ -38,22 +42,8 @@ measure(const struct sb_step *st, const struct sb_listing *l, struct sb_txn *txn
         if (*fit != 0 && *size + item > st->e->settings->page_bytes)
             break;
         *size += item;
+        *listed += rc == 0;
         ++*fit;
-    }
-    return 0;
-}
-
-static int
-still_listed(const struct sb_listing *l, struct sb_txn *txn, uint32_t fit, uint32_t *n)
-{
-    struct sb_listed t;
-    *n = 0;
-    for (uint32_t i = 0; i < fit; i++)
-    {
-        int rc = sb_listing_look(l, txn, l->ids[i], &t);
-        if (rc != 0 && rc != SB_ERR_NOT_FOUND)
-            return rc;
-        *n += rc == 0;
     }
     return 0;
 }
@@ -81,9 +71,7 @@ reply_threads(struct sb_step *st, struct sb_txn *txn, struct sb_job *j)
     uint8_t buf[SB_CURSOR_BYTES];
     uint32_t fit, n;
     size_t size;
-    int rc = measure(st, l, txn, &fit, &size);
-    if (rc == 0)
-        rc = still_listed(l, txn, fit, &n);
+    int rc = measure(st, l, txn, &fit, &n, &size);
     if (rc == 0)
         rc = sb_reply_begin(st, &w, size);
     if (rc == 0 && (l->more || fit < l->n))
